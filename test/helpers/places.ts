@@ -1,9 +1,9 @@
 /** Places for packages in a folder of one test. */
 import { join } from "node:path";
-import type { Place } from "@aegis/installer/place.ts";
+import type { InstallPlace } from "@aegis/installer/place.ts";
 
-export function testPlaces(dir: string): Record<Place["scope"], Place> {
-  const place = (scope: Place["scope"], root: string): Place => ({
+export function testPlaces(dir: string): Record<InstallPlace["scope"], InstallPlace> {
+  const place = (scope: InstallPlace["scope"], root: string): InstallPlace => ({
     scope,
     root,
     base: ".aegis",

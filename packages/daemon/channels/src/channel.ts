@@ -7,7 +7,7 @@
  */
 
 /** A chat, or a thread of a chat: `7` or `7/12`. The channel chooses the form; the host compares it. */
-export type Place = string;
+export type ChatPlace = string;
 
 export type ChannelAccount = {
   /** Identifies the account of the service, not the configuration: positions belong to an account. */
@@ -26,34 +26,34 @@ export interface Channel {
   /** Passes everything that arrives to the host, until the signal aborts. */
   receive(host: ChannelHost, signal: AbortSignal): Promise<void>;
   /** Sends one part of a text, or a file. Resolves with the id that the service gave it. */
-  send(place: Place, content: Content, options: SendOptions): Promise<string>;
+  send(place: ChatPlace, content: Content, options: SendOptions): Promise<string>;
   /** Shows an ask with its choices, or replaces a shown ask (`settles`) by its outcome, without choices. */
-  ask(place: Place, card: AskCard, options: SendOptions & { settles: string | null }): Promise<string>;
+  ask(place: ChatPlace, card: AskCard, options: SendOptions & { settles: string | null }): Promise<string>;
   /** Shows that the session works. Lossy: it may do nothing. */
-  typing(place: Place, signal: AbortSignal): Promise<void>;
+  typing(place: ChatPlace, signal: AbortSignal): Promise<void>;
   /** Fetches an attachment that a person sent. */
   attach(file: FileRef, signal: AbortSignal): Promise<Uint8Array>;
   /** Opens a thread for a session. Resolves with null if the place cannot have threads. */
-  openThread(place: Place, title: string, signal: AbortSignal): Promise<Place | null>;
+  openThread(place: ChatPlace, title: string, signal: AbortSignal): Promise<ChatPlace | null>;
   /** Tells a person the outcome of a press. Lossy. */
   acknowledge(press: string, text: string, signal: AbortSignal): Promise<void>;
   /** Shows an answer while it is written; null if the channel cannot. */
   readonly preview: Preview | null;
   /** Splits Markdown into parts that the service accepts. */
-  format(markdown: string): Part[];
+  format(markdown: string): ChannelText[];
   /** The least time between two messages to the chat of a place; its threads share it. */
-  paceMs(place: Place): number;
+  paceMs(place: ChatPlace): number;
   /** The chat of a place, without its thread. */
-  chatOf(place: Place): Place;
+  chatOf(place: ChatPlace): ChatPlace;
 }
 
 /** A message that grows by edits until the answer itself is sent. Lossy. */
 export type Preview = {
   /** The time between two changes. */
-  everyMs(place: Place): number;
+  everyMs(place: ChatPlace): number;
   /** Shows the text, in place of the message `shown`. Resolves with the id of the message. */
-  show(place: Place, part: Part, shown: string | null, signal: AbortSignal): Promise<string>;
-  remove(place: Place, id: string, signal: AbortSignal): Promise<void>;
+  show(place: ChatPlace, part: ChannelText, shown: string | null, signal: AbortSignal): Promise<string>;
+  remove(place: ChatPlace, id: string, signal: AbortSignal): Promise<void>;
 };
 
 export type SendOptions = {
@@ -65,11 +65,11 @@ export type SendOptions = {
 };
 
 /** Text in the form of the channel. Only the channel looks into `marks`. */
-export type Part = { text: string; marks: readonly unknown[] };
-export type Content = { kind: "text"; part: Part } | { kind: "file"; name: string; text: string };
+export type ChannelText = { text: string; marks: readonly unknown[] };
+export type Content = { kind: "text"; part: ChannelText } | { kind: "file"; name: string; text: string };
 
 export type AskCard = {
-  part: Part;
+  part: ChannelText;
   /** Empty for a question that is answered with text. */
   choices: readonly { label: string; data: string }[];
   /** True if the answer is a reply with text. */
@@ -89,7 +89,7 @@ export type Inbound = {
   /** Unique per account, and the same when the service delivers it again. */
   key: string;
   peer: { id: string; name: string };
-  place: Place;
+  place: ChatPlace;
   /** True if other people see the place too. */
   shared: boolean;
   /** The id of the message that it replies to. */
@@ -98,12 +98,12 @@ export type Inbound = {
 };
 
 export type InboundContent =
-  | { kind: "text"; text: string; quoted: readonly Quoted[]; files: readonly FileRef[] }
+  | { kind: "text"; text: string; quoted: readonly QuotedText[]; files: readonly FileRef[] }
   | { kind: "command"; name: string; rest: string }
   | { kind: "press"; press: string; data: string }
   | { kind: "pair"; code: string };
 
 /** Words of someone else. They are shown to the agent as a quotation and never read as a command. */
-export type Quoted = { label: string; text: string };
+export type QuotedText = { label: string; text: string };
 
 export type FileRef = { id: string; name: string; bytes: number | null; image: boolean };

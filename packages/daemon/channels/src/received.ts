@@ -34,7 +34,7 @@ export const mostAttempts = 5;
 const backoff: Backoff = { firstMs: 500, longestMs: 30_000, factor: 4 };
 const page = 50;
 
-export class Received<T> {
+export class ReceivedItems<T> {
   readonly #options: ReceivedOptions<T>;
   readonly #wake: Wake;
 

@@ -3,7 +3,7 @@
 export type Span = { offset: number; length: number };
 /** A marked range of a text. The type `pre` is a block of code. */
 type AnyMark = Span & { type: string };
-export type Marked<Mark extends AnyMark> = { text: string; entities: Mark[] };
+export type MarkedText<Mark extends AnyMark> = { text: string; entities: Mark[] };
 
 /**
  * Splits Markdown into parts that are Markdown themselves: a block of code that is cut is closed in one part and opened
@@ -30,8 +30,11 @@ export function splitMarkdown(markdown: string, limit: number): string[] {
 }
 
 /** Cuts at a blank line, else at a line, else at a space. A code block that fits stays whole. */
-export function splitMarked<Mark extends AnyMark>({ text, entities }: Marked<Mark>, limit: number): Marked<Mark>[] {
-  const parts: Marked<Mark>[] = [];
+export function splitMarked<Mark extends AnyMark>(
+  { text, entities }: MarkedText<Mark>,
+  limit: number,
+): MarkedText<Mark>[] {
+  const parts: MarkedText<Mark>[] = [];
   for (let from = 0; from < text.length; ) {
     const to = text.length - from <= limit ? text.length : borderIn(text, entities, from, limit);
     const piece = text.slice(from, to);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Part } from "../src/channel.ts";
+import type { ChannelText } from "../src/channel.ts";
 import { type Entity, telegramParts, toEntities } from "../src/telegram/text.ts";
 
 describe("Markdown for Telegram", () => {
@@ -49,7 +49,7 @@ describe("Markdown for Telegram", () => {
         const parts = telegramParts(source, 64);
         const bare = (text: string) => text.replace(/\s/g, "");
         expect(bare(parts.map(({ text }) => text).join(""))).toBe(bare(toEntities(source).text));
-        const isGood = ({ text, marks }: Part) =>
+        const isGood = ({ text, marks }: ChannelText) =>
           text.length <= 64 &&
           text.isWellFormed() &&
           text.trim() !== "" &&

@@ -26,7 +26,7 @@ export type ConfinementOptions = Pick<BuildOptions, "root" | "stateDir" | "env" 
   agents: AgentTable;
 };
 
-export type Confined = {
+export type ConfinedProcesses = {
   /** The session whose agent it acts for; without one the project's settings decide. */
   session?: SessionId | undefined;
   /** The settings of a starter that is no session any more. */
@@ -38,7 +38,7 @@ export type Confined = {
 };
 
 /** Returns what starts the program. Throws `unavailable` if it must be confined and cannot be. */
-export type Confine = (what: Confined) => Promise<Processes>;
+export type Confine = (what: ConfinedProcesses) => Promise<Processes>;
 
 /** Files of the project from which a harness takes orders; not its variables, which are work like any other file. */
 const orders = harnesses

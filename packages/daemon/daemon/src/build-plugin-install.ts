@@ -7,9 +7,9 @@ import type { ChangeLine, InstalledPlugin, PluginChange } from "@aegis/contract/
 import type { PluginChanges } from "@aegis/http/plugins.ts";
 import { FilePlan } from "@aegis/installer/file-plan.ts";
 import { readLock } from "@aegis/installer/lockfile.ts";
-import type { Place } from "@aegis/installer/place.ts";
+import type { InstallPlace } from "@aegis/installer/place.ts";
 import type { PluginInstaller } from "@aegis/installer/plugin/installer.ts";
-import type { Confirmed, InstallerPerson } from "@aegis/installer/plugin/transaction.ts";
+import type { ConfirmedContent, InstallerPerson } from "@aegis/installer/plugin/transaction.ts";
 import { canonicalJson } from "@aegis/lib/canonical-json.ts";
 import type { Environment } from "@aegis/lib/child-env.ts";
 import { textDigest } from "@aegis/lib/text-digest.ts";
@@ -19,7 +19,7 @@ export type PluginChangesOptions = {
   root: string;
   env: Environment;
   harnesses: readonly string[];
-  place: Place;
+  place: InstallPlace;
   plugins: Pick<Plugins, "list" | "get" | "reload" | "settled">;
   /** Applies changed files immediately instead of waiting for the file watcher. */
   reload: () => Promise<unknown>;
@@ -127,7 +127,7 @@ class ConsentPerson implements InstallerPerson {
   waits = false;
   readonly #request: PersonRequest;
   readonly #lines: ChangeLine[] = [];
-  #findings: Confirmed["findings"] = [];
+  #findings: ConfirmedContent["findings"] = [];
 
   constructor(request: PersonRequest) {
     this.#request = request;
@@ -153,7 +153,7 @@ class ConsentPerson implements InstallerPerson {
     return this.#request.override ?? [];
   }
 
-  async agree(question: string, { hash, findings }: Confirmed): Promise<"yes" | "no"> {
+  async agree(question: string, { hash, findings }: ConfirmedContent): Promise<"yes" | "no"> {
     const { accept, ...request } = this.#request;
     this.question = question;
     this.#findings = findings;

@@ -3,7 +3,7 @@
 import { relative, sep } from "node:path";
 import { whyHeld } from "@aegis/cluster/agreement.ts";
 import type { Lifecycle, ScheduleAction, ScheduleEntry } from "@aegis/contract/schedule.ts";
-import type { ScheduleFiles } from "@aegis/http/schedules.ts";
+import type { ScheduleEditor } from "@aegis/http/schedules.ts";
 import { zonedTime } from "@aegis/lib/cron.ts";
 import { configFileName } from "@aegis/lib/daemon-file.ts";
 import { nodeOf } from "@aegis/nodes/node-of.ts";
@@ -59,7 +59,7 @@ export type ScheduleEditorOptions = {
   reload: () => Promise<unknown>;
 };
 
-export function scheduleEditor({ root, schedules, harnesses, asOwner, reload }: ScheduleEditorOptions): ScheduleFiles {
+export function scheduleEditor({ root, schedules, harnesses, asOwner, reload }: ScheduleEditorOptions): ScheduleEditor {
   const files = scheduleFiles({ root, harnesses });
   const changed = async ({ file, changed }: { file: string; changed: boolean }) => {
     await reload();

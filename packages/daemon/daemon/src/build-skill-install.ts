@@ -1,6 +1,6 @@
 /** Builds the skill installer and the tool with which agents request an install. */
 
-import type { Place } from "@aegis/installer/place.ts";
+import type { InstallPlace } from "@aegis/installer/place.ts";
 import { SkillInstaller } from "@aegis/installer/skill/installer.ts";
 import { defaultGithubUrl } from "@aegis/installer/source.ts";
 import type { Environment } from "@aegis/lib/child-env.ts";
@@ -16,7 +16,7 @@ import type { Store } from "@aegis/store/store.ts";
 
 export type BuildSkillInstallOptions = {
   root: string;
-  places: Readonly<Record<Place["scope"], Place>>;
+  places: Readonly<Record<InstallPlace["scope"], InstallPlace>>;
   clock: Clock;
   log: Logger;
   processes: Processes;

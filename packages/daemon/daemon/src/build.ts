@@ -9,7 +9,7 @@ import type { DriverTable } from "@aegis/drivers/driver-table.ts";
 import { EventHub } from "@aegis/events/hub.ts";
 import type { AgentCommands } from "@aegis/hooks/agent-commands.ts";
 import { Clients } from "@aegis/http/mcp-clients.ts";
-import type { Place } from "@aegis/installer/place.ts";
+import type { InstallPlace } from "@aegis/installer/place.ts";
 import type { SkillInstaller } from "@aegis/installer/skill/installer.ts";
 import type { Environment } from "@aegis/lib/child-env.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
@@ -60,7 +60,7 @@ export type BuildOptions = {
   root: string;
   stateDir: string;
   /** Where packages are installed. */
-  places: Readonly<Record<Place["scope"], Place>>;
+  places: Readonly<Record<InstallPlace["scope"], InstallPlace>>;
   store: Store;
   drivers: DriverTable;
   clock: Clock;

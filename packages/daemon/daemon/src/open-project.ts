@@ -5,7 +5,7 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import { createDrivers } from "@aegis/drivers/all.ts";
 import { DriverTable } from "@aegis/drivers/driver-table.ts";
 import { createMirror } from "@aegis/events/mirror.ts";
-import type { Place } from "@aegis/installer/place.ts";
+import type { InstallPlace } from "@aegis/installer/place.ts";
 import { type Clock, systemClock } from "@aegis/lib/clock.ts";
 import { homeOf } from "@aegis/lib/home.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
@@ -53,7 +53,7 @@ export type OpenProject = {
   processes: Processes;
   trust: ProjectTrust;
   /** Where packages are installed. */
-  places: Readonly<Record<Place["scope"], Place>>;
+  places: Readonly<Record<InstallPlace["scope"], InstallPlace>>;
   /** The environment in which the daemon was started. */
   env: OpenProjectOptions["env"];
 };

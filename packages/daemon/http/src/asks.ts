@@ -2,12 +2,12 @@ import type { Ask } from "@aegis/contract/ask.ts";
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { Asks } from "@aegis/sessions/asks/asks.ts";
 import type { Handlers } from "./requests.ts";
-import type { Shown } from "./shown.ts";
+import type { RedactedViews } from "./shown.ts";
 
 /** What these handlers call. */
 export type AskServices = {
   asks: Pick<Asks, "list" | "get" | "answer">;
-  shown: Shown;
+  shown: RedactedViews;
 };
 
 export function askHandlers({ asks, shown }: AskServices) {

@@ -7,14 +7,14 @@ import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { Caller } from "./guard.ts";
 import type { Handlers } from "./requests.ts";
-import type { Shown } from "./shown.ts";
+import type { RedactedViews } from "./shown.ts";
 
 /** What these handlers call. */
 export type MessageServices = {
   sessions: Pick<Sessions, "resolve" | "agentProblem">;
   inbox: Pick<Inbox, "admit" | "cancel" | "get" | "list">;
   attachments: Pick<Attachments, "keep" | "read">;
-  shown: Shown;
+  shown: RedactedViews;
   /** The causes of a message, the message first. Throws `not_found`. */
   why(message: MessageId): Promise<WhyLink[]>;
 };

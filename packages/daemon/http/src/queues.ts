@@ -5,7 +5,7 @@ import type { Queues } from "@aegis/delegation/queues/queues.ts";
 import { derivedId } from "@aegis/sessions/inbox/derived-id.ts";
 import type { MergeQueue } from "@aegis/worktrees/landing/merge-queue.ts";
 import type { Handlers } from "./requests.ts";
-import type { Shown } from "./shown.ts";
+import type { RedactedViews } from "./shown.ts";
 
 /** What these handlers call. */
 export type QueueServices = {
@@ -25,7 +25,7 @@ export type QueueServices = {
     | "retry"
   >;
   mergeQueue: Pick<MergeQueue, "list" | "queue" | "pause" | "resume" | "drain">;
-  shown: Shown;
+  shown: RedactedViews;
 };
 
 export function queueHandlers({ queues, mergeQueue, shown }: QueueServices) {

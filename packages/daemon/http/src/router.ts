@@ -1,6 +1,6 @@
 /** Finds the entry of a request among paths with parameters, such as `/v1/sessions/:session`. */
 
-export type Found<T> =
+export type FoundEntry<T> =
   | { kind: "entry"; entry: T; parameters: Record<string, string> }
   /** The path exists, and takes these methods. */
   | { kind: "wrong method"; methods: string[] }
@@ -36,7 +36,7 @@ export class Router<T> {
   }
 
   /** `path` is as sent: each segment is decoded by itself, so an encoded slash is part of a parameter. */
-  find(method: string, path: string): Found<T> {
+  find(method: string, path: string): FoundEntry<T> {
     const values: string[] = [];
     const segment = walk(this.#root, path.split("/").map(decoded), 0, values);
     if (segment === null) return { kind: "unknown" };

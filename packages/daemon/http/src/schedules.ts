@@ -5,13 +5,13 @@ import type { Handlers } from "./requests.ts";
 /** What these handlers call. */
 export type ScheduleServices = {
   schedules: Pick<Schedules, "list" | "held" | "view" | "run" | "next" | "firings" | "firing">;
-  scheduleFiles: ScheduleFiles;
+  scheduleFiles: ScheduleEditor;
 };
 
 type ChangedFile = { file: string; changed: boolean };
 
 /** Edits the files of the project that declare schedules. Each change names the file that it was made in. */
-export interface ScheduleFiles {
+export interface ScheduleEditor {
   /** Throws `invalid` with every problem. */
   add(name: string, entry: ScheduleEntry): Promise<ChangedFile>;
   /** Throws `not_found` with the nearest name. */

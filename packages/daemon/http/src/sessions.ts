@@ -4,7 +4,7 @@ import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { Worktrees } from "@aegis/worktrees/worktrees.ts";
 import { senderOf } from "./messages.ts";
 import type { Handlers } from "./requests.ts";
-import type { Shown } from "./shown.ts";
+import type { RedactedViews } from "./shown.ts";
 
 /** What these handlers call. */
 export type SessionServices = {
@@ -26,7 +26,7 @@ export type SessionServices = {
   >;
   events: Pick<EventHub, "history">;
   worktrees: Pick<Worktrees, "check">;
-  shown: Shown;
+  shown: RedactedViews;
   /** Null without a cluster. */
   nodes: object | null;
 };

@@ -7,7 +7,7 @@ import type { Message } from "@aegis/contract/message.ts";
 import type { Task } from "@aegis/contract/task.ts";
 import { type Redact, redacted } from "@aegis/lib/redact.ts";
 
-export type Shown = ReturnType<typeof shownWithout>;
+export type RedactedViews = ReturnType<typeof shownWithout>;
 
 export function shownWithout(redact: Redact) {
   return {

@@ -7,7 +7,7 @@ import { FetchError, type FetchResponse, type Network, safeFetch } from "@aegis/
 import { z } from "zod";
 import { asAegisError } from "./problems.ts";
 
-export type RegistryOptions = {
+export type ClawhubOptions = {
   /** The base URL. A person configured it, so any host is allowed. */
   url: () => string;
   /** Raises the rate limit; null for none. */
@@ -76,9 +76,9 @@ const handOffSchema = z.object({
 });
 
 export class ClawHubClient {
-  readonly #options: RegistryOptions;
+  readonly #options: ClawhubOptions;
 
-  constructor(options: RegistryOptions) {
+  constructor(options: ClawhubOptions) {
     this.#options = options;
   }
 

@@ -13,7 +13,7 @@ import { type Network, safeFetch } from "@aegis/lib/safe-fetch.ts";
 import { listTree } from "@aegis/lib/safe-tree.ts";
 import type { TreeLimits } from "@aegis/lib/tree-rules.ts";
 import { type ClawHubClient, checkListed, type ListedFile } from "./clawhub.ts";
-import { defaultGithubUrl, type RegistrySource, type Source } from "./source.ts";
+import { defaultGithubUrl, type PackageSource, type RegistrySource } from "./source.ts";
 
 export type FetchDeps = {
   processes: Processes;
@@ -28,7 +28,7 @@ export type FetchDeps = {
   network?: Network;
 };
 
-export type Fetched = {
+export type FetchedPackage = {
   /** The content of the source. */
   dir: string;
   /** The folder in it that the source names; null for the whole content. */
@@ -49,11 +49,11 @@ const timeoutMs = 120_000;
 
 /** Throws `AegisError`, `GitError`, `FetchError` or `TreeRefused`. */
 export async function fetchSource(
-  source: Source,
+  source: PackageSource,
   into: string,
   deps: FetchDeps,
   signal: AbortSignal,
-): Promise<Fetched> {
+): Promise<FetchedPackage> {
   await mkdir(into, { recursive: true });
   switch (source.kind) {
     case "registry":
@@ -72,7 +72,7 @@ export async function fetchSource(
   throw new AegisError("invalid", `"${source.text}" is not a source for this kind of package`);
 }
 
-function found(dir: string, fallbackName: string, more: Partial<Fetched> = {}): Fetched {
+function found(dir: string, fallbackName: string, more: Partial<FetchedPackage> = {}): FetchedPackage {
   return { dir, path: null, fallbackName, version: null, commit: null, findings: [], ...more };
 }
 
@@ -81,7 +81,7 @@ async function fromRegistry(
   into: string,
   deps: FetchDeps & { registry: ClawHubClient },
   signal: AbortSignal,
-): Promise<Fetched> {
+): Promise<FetchedPackage> {
   const { registry } = deps;
   const info = await registry.info(source, signal);
   const { verdict, reasons } = info.moderation;
@@ -130,14 +130,14 @@ async function fromGit(
   into: string,
   { processes, clock, env, githubUrl, network }: FetchDeps,
   signal: AbortSignal,
-): Promise<Fetched> {
+): Promise<FetchedPackage> {
   const trustedOrigins = githubUrl === defaultGithubUrl ? [] : [new URL(githubUrl).origin];
   const more = network === undefined ? {} : { network };
   const { commit } = await gitFetch({ url, ref, into, processes, clock, env, signal, trustedOrigins, ...more });
   return found(into, basename(path ?? url.replace(/\.git$/, "")), { path, commit });
 }
 
-async function fromUrl(url: URL, into: string, { network }: FetchDeps, signal: AbortSignal): Promise<Fetched> {
+async function fromUrl(url: URL, into: string, { network }: FetchDeps, signal: AbortSignal): Promise<FetchedPackage> {
   const more = network === undefined ? {} : { network };
   const { body, status, headers } = await safeFetch(url, { maxBytes: archiveBytes, timeoutMs, signal, ...more });
   if (status !== 200) throw new AegisError(status === 404 ? "not_found" : "upstream", `${url.href} answered ${status}`);
@@ -150,7 +150,7 @@ async function fromUrl(url: URL, into: string, { network }: FetchDeps, signal: A
   return found(into, nameOfUrl(url));
 }
 
-async function fromPath(path: string, into: string, signal: AbortSignal): Promise<Fetched> {
+async function fromPath(path: string, into: string, signal: AbortSignal): Promise<FetchedPackage> {
   const info = await stat(path).catch((error: unknown) => {
     if (isErrno(error, "ENOENT", "ENOTDIR")) throw new AegisError("not_found", `no file or folder ${path}`);
     throw error;

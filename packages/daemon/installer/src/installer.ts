@@ -7,19 +7,19 @@ import { join } from "node:path";
 import type { SkillFinding } from "@aegis/contract/skill-install.ts";
 import { exists } from "@aegis/lib/files.ts";
 import { copyTree } from "@aegis/lib/safe-tree.ts";
-import { type FetchDeps, type Fetched, fetchSource } from "./fetch.ts";
+import { type FetchDeps, type FetchedPackage, fetchSource } from "./fetch.ts";
 import { FilePlan } from "./file-plan.ts";
 import { type Checkpoint, type FolderSwap, recoverWorkspaces, Workspace } from "./journal.ts";
-import type { Kind, Wanted } from "./kind.ts";
+import type { Kind, WantedPackage } from "./kind.ts";
 import { type LockEntry, readLock, writeLock } from "./lockfile.ts";
-import { type Place, packageFolder } from "./place.ts";
+import { type InstallPlace, packageFolder } from "./place.ts";
 
 /** A package in a workspace. Nothing is in use before it is committed. */
-export type Prepared<About> = Pick<Fetched, "version" | "commit"> & {
+export type PreparedPackage<About> = Pick<FetchedPackage, "version" | "commit"> & {
   workspace: Workspace;
   dir: string;
   about: About;
-  source: Wanted["source"];
+  source: WantedPackage["source"];
   hash: string;
   files: number;
   bytes: number;
@@ -57,12 +57,12 @@ export class Installer<About> {
   }
 
   /** Completes or rolls back what a killed process left. Returns descriptions of what was done. */
-  recover(place: Place): Promise<string[]> {
+  recover(place: InstallPlace): Promise<string[]> {
     return place.exclusively(() => recoverWorkspaces(place));
   }
 
   /** Recovers first. The caller drops the workspace if it does not commit. */
-  open(place: Place): Promise<{ workspace: Workspace; recovered: string[] }> {
+  open(place: InstallPlace): Promise<{ workspace: Workspace; recovered: string[] }> {
     return place.exclusively(async () => {
       const recovered = await recoverWorkspaces(place);
       return { workspace: await Workspace.open(place), recovered };
@@ -70,7 +70,7 @@ export class Installer<About> {
   }
 
   /** Fetches and scans a package. Throws for one that cannot be installed. The caller judges the findings. */
-  async prepare(workspace: Workspace, wanted: Wanted, signal: AbortSignal): Promise<Prepared<About>> {
+  async prepare(workspace: Workspace, wanted: WantedPackage, signal: AbortSignal): Promise<PreparedPackage<About>> {
     const { kind } = this;
     const { source } = wanted;
     const [material, dir] = [join(workspace.dir, "source"), join(workspace.dir, slot)];
@@ -95,7 +95,7 @@ export class Installer<About> {
 
   /** Puts a prepared package in place, or removes one. If it throws, nothing has changed. */
   async commit(
-    place: Place,
+    place: InstallPlace,
     { workspace, folder, action, swaps = [], trust = null, ...change }: Commit,
   ): Promise<void> {
     const { kind, at } = this;
@@ -113,12 +113,16 @@ export class Installer<About> {
   }
 
   /** The installed packages by the name of their folder. */
-  async installed(place: Place): Promise<ReadonlyMap<string, LockEntry>> {
+  async installed(place: InstallPlace): Promise<ReadonlyMap<string, LockEntry>> {
     return (await readLock(new FilePlan(place.root), place))[this.kind.name];
   }
 
   /** `edited`: the files differ from the installed ones; `missing`: they are gone. */
-  async state(place: Place, folder: string, entry: Pick<LockEntry, "hash">): Promise<"intact" | "edited" | "missing"> {
+  async state(
+    place: InstallPlace,
+    folder: string,
+    entry: Pick<LockEntry, "hash">,
+  ): Promise<"intact" | "edited" | "missing"> {
     const dir = join(place.root, packageFolder(place, this.kind.name, folder));
     if (!(await exists(dir))) return "missing";
     return (await this.kind.hash(dir)) === entry.hash ? "intact" : "edited";

@@ -14,7 +14,7 @@ import { exists, ifMissing, isErrno, makePrivateDir, syncFolder, writeAtomic } f
 import { errorText } from "@aegis/lib/log.ts";
 import { z } from "zod";
 import type { PlannedFile } from "./file-plan.ts";
-import type { Decision, Place } from "./place.ts";
+import type { Decision, InstallPlace } from "./place.ts";
 
 /** A folder that is replaced by a prepared one, or deleted if there is none. Paths are relative to the root. */
 export type FolderSwap = { target: string; prepared: string | null };
@@ -56,17 +56,17 @@ const workspaceName = /^[0-9a-f]{12}$/;
 /** The folder for everything that an install has prepared but not applied. */
 export class Workspace {
   readonly dir: string;
-  readonly #place: Place;
+  readonly #place: InstallPlace;
   #owner: Disposable | null;
 
-  private constructor(place: Place, dir: string) {
+  private constructor(place: InstallPlace, dir: string) {
     this.#place = place;
     this.dir = dir;
     this.#owner = tryFileLock(join(dir, ownerName));
   }
 
   /** The caller must have exclusive use of the place. */
-  static async open(place: Place): Promise<Workspace> {
+  static async open(place: InstallPlace): Promise<Workspace> {
     const dir = join(place.installs, randomBytes(6).toString("hex"));
     await makePrivateDir(dir);
     return new Workspace(place, dir);
@@ -125,7 +125,7 @@ export class Workspace {
  * Completes or rolls back what killed processes left. The caller must have exclusive use of the place. Returns
  * descriptions of what was done.
  */
-export async function recoverWorkspaces(place: Place): Promise<string[]> {
+export async function recoverWorkspaces(place: InstallPlace): Promise<string[]> {
   const done: string[] = [];
   for (const dir of await workspaces(place)) {
     const journal = await readJournal(dir, place);
@@ -144,7 +144,7 @@ export async function recoverWorkspaces(place: Place): Promise<string[]> {
 }
 
 /** Whether there is something to recover. */
-export async function hasLeftovers(place: Place): Promise<boolean> {
+export async function hasLeftovers(place: InstallPlace): Promise<boolean> {
   return (await workspaces(place)).length > 0;
 }
 
@@ -159,7 +159,7 @@ function isOwned(dir: string): boolean {
   }
 }
 
-async function settle({ root, seal }: Place, dir: string, journal: Journal): Promise<string> {
+async function settle({ root, seal }: InstallPlace, dir: string, journal: Journal): Promise<string> {
   const { plugin, skill, action } = journal;
   const what = plugin === undefined ? `skill "${skill}"` : `plugin "${plugin}"`;
   try {
@@ -179,7 +179,7 @@ async function dropFolder(dir: string): Promise<void> {
 }
 
 /** The signature covers the name of the folder, because a journal refers to the content beside it. */
-function signedText(dir: string, journal: Journal, signer: Place["signer"]): string {
+function signedText(dir: string, journal: Journal, signer: InstallPlace["signer"]): string {
   const proof = signer.sign(signedPart(dir, journal));
   return `${JSON.stringify({ ...journal, proof })}\n`;
 }
@@ -189,7 +189,7 @@ function signedPart(dir: string, journal: Journal): string {
   return `${basename(dir)}\n${JSON.stringify(journalSchema.parse(journal))}`;
 }
 
-async function readJournal(dir: string, { signer }: Place): Promise<Journal | "foreign" | null> {
+async function readJournal(dir: string, { signer }: InstallPlace): Promise<Journal | "foreign" | null> {
   try {
     const value: unknown = JSON.parse(await readFile(join(dir, journalName), "utf8"));
     const journal = journalSchema.parse(value);
@@ -204,7 +204,7 @@ async function readJournal(dir: string, { signer }: Place): Promise<Journal | "f
   }
 }
 
-async function workspaces({ installs }: Place): Promise<string[]> {
+async function workspaces({ installs }: InstallPlace): Promise<string[]> {
   const entries = await readdir(installs, { withFileTypes: true }).catch(ifMissing([]));
   return entries
     .filter((entry) => entry.isDirectory() && workspaceName.test(entry.name))

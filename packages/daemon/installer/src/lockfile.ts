@@ -9,7 +9,7 @@ import { plainMessage } from "@aegis/lib/issue-words.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import { z } from "zod";
 import type { FilePlan } from "./file-plan.ts";
-import type { PackageKind, Place } from "./place.ts";
+import type { InstallPlace, PackageKind } from "./place.ts";
 
 /** A change that an install made to the project's files, so that the uninstall removes exactly this. */
 const additionSchema = z.discriminatedUnion("kind", [
@@ -78,7 +78,7 @@ const oldFiles: Readonly<Record<string, (value: unknown) => unknown>> = {
 };
 
 /** Throws `invalid` for an unusable file, so that its content is not lost, and because guessing could run untrusted code. */
-export async function readLock(plan: FilePlan, place: Pick<Place, "base">): Promise<Lock> {
+export async function readLock(plan: FilePlan, place: Pick<InstallPlace, "base">): Promise<Lock> {
   const files: LockFile[] = [];
   for (const [name, upgrade] of Object.entries({ ...oldFiles, [lockName]: (value: unknown) => value })) {
     const path = join(place.base, name);
@@ -93,7 +93,7 @@ export async function readLock(plan: FilePlan, place: Pick<Place, "base">): Prom
 /** Sets one entry, or removes it with null. Removes the lockfiles of version 0.1. */
 export async function writeLock(
   plan: FilePlan,
-  place: Pick<Place, "base">,
+  place: Pick<InstallPlace, "base">,
   { kind, folder, entry }: { kind: PackageKind; folder: string; entry: LockEntry | null },
 ): Promise<void> {
   const lock = await readLock(plan, place);

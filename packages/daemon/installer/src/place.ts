@@ -17,7 +17,7 @@ export type Seal = (decision: Decision) => Promise<void>;
 
 export type Signer = { sign(text: string): string; verifies(proof: unknown, text: string): boolean };
 
-export type Place = {
+export type InstallPlace = {
   scope: "project" | "user";
   /** The real path of the folder that the journal may change. */
   root: string;
@@ -33,11 +33,11 @@ export type Place = {
 };
 
 /** The folder of all packages of a kind, relative to the root. */
-export function packagesFolder({ base }: Pick<Place, "base">, kind: PackageKind): string {
+export function packagesFolder({ base }: Pick<InstallPlace, "base">, kind: PackageKind): string {
   return join(base, `${kind}s`);
 }
 
 /** The folder of one package, relative to the root. */
-export function packageFolder(place: Pick<Place, "base">, kind: PackageKind, name: string): string {
+export function packageFolder(place: Pick<InstallPlace, "base">, kind: PackageKind, name: string): string {
   return join(packagesFolder(place, kind), name);
 }

@@ -3,7 +3,7 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import type { RefusedPackage, SkillFinding } from "@aegis/contract/skill-install.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 
-export type Scanned = { name: string; hash: string; findings: readonly SkillFinding[] };
+export type ScannedPackage = { name: string; hash: string; findings: readonly SkillFinding[] };
 
 export type Override = {
   /** The rules that the person named. */
@@ -18,7 +18,7 @@ export function maliciousRules(findings: readonly SkillFinding[]): string[] {
 }
 
 /** Throws `forbidden` unless a person named every rule that found malicious content. */
-export function refuseMalicious({ name, hash, findings }: Scanned, { rules, byAgent }: Override): void {
+export function refuseMalicious({ name, hash, findings }: ScannedPackage, { rules, byAgent }: Override): void {
   const found = maliciousRules(findings);
   const open = found.filter((rule) => byAgent || !rules.includes(rule));
   if (open.length === 0) return;

@@ -5,7 +5,7 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import { type GitReference, parseGitReference } from "@aegis/lib/git-fetch.ts";
 import { errorText } from "@aegis/lib/log.ts";
 
-export type Source = {
+export type PackageSource = {
   /** As written. */
   text: string;
 } & (
@@ -38,7 +38,7 @@ const registryPattern =
   /^(?:clawhub:)?(?:@([a-z0-9][a-z0-9._-]{0,63})\/)?([a-z0-9][a-z0-9._-]{0,99})(?:@([A-Za-z0-9][A-Za-z0-9.+-]{0,63}))?$/;
 
 /** Throws `invalid` for text outside the grammar. */
-export function parseSource(written: string, context: SourceContext): Source {
+export function parseSource(written: string, context: SourceContext): PackageSource {
   const text = written.trim();
   const [, bundled] = bundledPattern.exec(text) ?? [];
   if (bundled !== undefined) return { kind: "bundled", text, name: bundled };
@@ -93,7 +93,7 @@ function refuseAddress(text: string, { githubUrl, grammar }: SourceContext): voi
   });
 }
 
-function urlSource(text: string): Source {
+function urlSource(text: string): PackageSource {
   if (!URL.canParse(text)) throw new AegisError("invalid", `"${shortened(text)}" is not a URL`);
   const url = new URL(text);
   if (url.pathname.endsWith(".git")) return { kind: "git", text, url: text, ref: null, path: null };

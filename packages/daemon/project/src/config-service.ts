@@ -17,7 +17,7 @@ import type { Secrets } from "./secrets.ts";
 import { readSettings, type Settings, type SettingsOptions } from "./settings.ts";
 import { Contents } from "./trust/contents.ts";
 import type { ProjectTrust } from "./trust/project-trust.ts";
-import { type TrustedSettings, trustedSettings, type Untrusted, untrustedLine } from "./trust/trusted-settings.ts";
+import { type TrustedSettings, trustedSettings, type UntrustedItem, untrustedLine } from "./trust/trusted-settings.ts";
 
 export type ConfigServiceOptions = Pick<SettingsOptions, "root" | "env" | "agent"> & {
   drivers: DriverTable;
@@ -79,7 +79,7 @@ export class ConfigService {
    * Returns what currently has no effect. The content of files that settings name can change while the settings stay
    * the same; if that changes the result, the settings are reloaded so that all readers see the same.
    */
-  async untrusted(): Promise<readonly Untrusted[]> {
+  async untrusted(): Promise<readonly UntrustedItem[]> {
     const { untrusted } = await trustedPart(this.#options, this.#said, this.#contents);
     const seen = key(untrusted);
     if (seen === key(this.#current.untrusted)) return untrusted;
@@ -165,7 +165,7 @@ function trustedPart(
   return trustedSettings(trust.root, settings, trust.trust, contents);
 }
 
-function key(untrusted: readonly Untrusted[]): string {
+function key(untrusted: readonly UntrustedItem[]): string {
   return untrusted.map(({ item, reason }) => `${reason} ${item.kind}:${item.name} ${item.hash}`).join("\n");
 }
 

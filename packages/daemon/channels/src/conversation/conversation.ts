@@ -4,17 +4,17 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import { type Backoff, backoffMs } from "@aegis/lib/backoff.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import type { ChannelOutboxRow, ChannelPeer, StoreReads, StoreTx } from "@aegis/store/store.ts";
-import type { AskCard, ChannelAccount, ChannelHost, Content, Inbound, Place } from "../channel.ts";
+import type { AskCard, ChannelAccount, ChannelHost, ChatPlace, Content, Inbound } from "../channel.ts";
 import { ChannelFault } from "../fault.ts";
 import { EventFeed } from "../feed.ts";
 import { ChannelHealth } from "../health.ts";
 import { Outbox } from "../outbox.ts";
-import { Received } from "../received.ts";
+import { ReceivedItems } from "../received.ts";
 import { type ChannelBase, type RunningChannel, Tasks } from "../running.ts";
 import { Wake } from "../wake.ts";
 import { deliveriesOf, followedEvents, type SettledBody } from "./deliveries.ts";
 import { PairingCodes } from "./pairing.ts";
-import { type PreviewOptions, Previews } from "./previews.ts";
+import { Previews, type PreviewsOptions } from "./previews.ts";
 import { Talk, type TalkOptions } from "./talk.ts";
 import { Typing } from "./typing.ts";
 
@@ -23,11 +23,11 @@ export type ConversationOptions = ChannelBase &
     /** People whom the configuration lists, by the service's ids. */
     users: readonly string[];
     /** Places that several people share and that the configuration lists. */
-    sharedPlaces: readonly Place[];
+    sharedPlaces: readonly ChatPlace[];
     /** Whether asks of sessions without a place are shown to everyone who may use the channel. */
     showAllAsks: boolean;
     /** Follows text while it is written, for previews; null shows none. */
-    hub: PreviewOptions["hub"] | null;
+    hub: PreviewsOptions["hub"] | null;
     /** How to repair a rejected token. */
     fix: string;
     random?: () => number;
@@ -48,7 +48,7 @@ class ConversationChannel implements RunningChannel {
   readonly #health: ChannelHealth;
   readonly #codes: PairingCodes;
   readonly #outbox: Outbox;
-  readonly #received: Received<Inbound>;
+  readonly #received: ReceivedItems<Inbound>;
   readonly #feed: EventFeed;
   readonly #talk: Talk;
   readonly #typing: Typing;
@@ -77,7 +77,7 @@ class ConversationChannel implements RunningChannel {
     const deliveries = { name, channel, homes: (read: StoreReads) => this.#homes(read) };
     const added = () => this.#outbox.wake();
     this.#talk = new Talk({ ...options, now: () => clock.now(), deliveries, added });
-    this.#received = new Received<Inbound>({
+    this.#received = new ReceivedItems<Inbound>({
       ...base,
       handle: (item, signal) => this.#talk.handle(item, signal),
       refused: (item, error) => this.#talk.refused(item, error),
@@ -91,7 +91,7 @@ class ConversationChannel implements RunningChannel {
     this.#typing = new Typing({ store, clock, name, channel });
     const { hub } = options;
     const { preview } = channel;
-    const claim = (place: Place) => this.#outbox.claim(place);
+    const claim = (place: ChatPlace) => this.#outbox.claim(place);
     this.#previews =
       hub === null || preview === null ? null : new Previews({ store, clock, log, hub, name, channel, preview, claim });
   }
@@ -260,12 +260,12 @@ class ConversationChannel implements RunningChannel {
     return true;
   }
 
-  async #homes(read: StoreReads): Promise<readonly Place[]> {
+  async #homes(read: StoreReads): Promise<readonly ChatPlace[]> {
     return this.#options.showAllAsks ? this.#everyone(read) : [];
   }
 
   /** The private chat of everyone who may use the channel. A service names a private chat like the person. */
-  async #everyone(read: StoreReads): Promise<readonly Place[]> {
+  async #everyone(read: StoreReads): Promise<readonly ChatPlace[]> {
     const paired = (await read.channels.peers(this.name)).map(({ place }) => this.#options.channel.chatOf(place));
     return [...new Set([...paired, ...this.#options.users])];
   }

@@ -5,7 +5,7 @@ import type { Event, EventOf } from "@aegis/contract/event.ts";
 import { headline } from "@aegis/contract/headline.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { ChannelOutboxRow, StoreReads } from "@aegis/store/store.ts";
-import type { AskCard, Channel, Content, Place } from "../channel.ts";
+import type { AskCard, Channel, ChatPlace, Content } from "../channel.ts";
 import type { NewDelivery } from "../feed.ts";
 import { askCard } from "./cards.ts";
 
@@ -15,7 +15,7 @@ export type DeliveryOptions = {
   name: string;
   channel: Pick<Channel, "format">;
   /** Where asks of sessions without a place go; empty if they are not shown. */
-  homes: (read: StoreReads) => Promise<readonly Place[]>;
+  homes: (read: StoreReads) => Promise<readonly ChatPlace[]>;
 };
 
 /** More parts than this become the first parts and a file. */
@@ -34,7 +34,7 @@ export async function deliveriesOf(read: StoreReads, event: Event, options: Deli
 /** The parts of a text as deliveries to one place. */
 export function textDeliveries(
   channel: Pick<Channel, "format">,
-  to: { key: string; place: Place; session: SessionId | null },
+  to: { key: string; place: ChatPlace; session: SessionId | null },
   markdown: string,
 ): NewDelivery[] {
   const parts = channel.format(markdown);
@@ -89,7 +89,7 @@ export async function askOpened(
   ask: Ask,
   options: DeliveryOptions,
   again: string,
-  only?: Place,
+  only?: ChatPlace,
 ): Promise<NewDelivery[]> {
   const { name, channel, homes } = options;
   const own = only === undefined ? await placesAbove(read, name, ask.session) : [only];

@@ -11,7 +11,7 @@ import { ChannelFault } from "../fault.ts";
 
 export type FilesOptions = { attachments: Attachments; root: string; dir: string };
 
-export type Taken = {
+export type TakenFiles = {
   images: Attachment[];
   /** Lines for the message, one for each file that is not an image of the message. */
   notes: string[];
@@ -23,8 +23,8 @@ export async function takeFiles(
   files: readonly FileRef[],
   target: { handle: string; harness: string },
   options: FilesOptions & { last: boolean; signal: AbortSignal },
-): Promise<Taken> {
-  const taken: Taken = { images: [], notes: [] };
+): Promise<TakenFiles> {
+  const taken: TakenFiles = { images: [], notes: [] };
   for (const file of files) {
     try {
       const data = await channel.attach(file, options.signal);

@@ -9,10 +9,10 @@ import type { EventHub } from "@aegis/events/hub.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import type { Store } from "@aegis/store/store.ts";
-import type { Channel, Place, Preview } from "../channel.ts";
+import type { Channel, ChatPlace, Preview } from "../channel.ts";
 import { ChannelFault } from "../fault.ts";
 
-export type PreviewOptions = {
+export type PreviewsOptions = {
   store: Store;
   clock: Clock;
   log: Logger;
@@ -21,11 +21,11 @@ export type PreviewOptions = {
   channel: Pick<Channel, "format">;
   preview: Preview;
   /** Whether the place may be used now. The next message then waits for the pace of the place. */
-  claim: (place: Place) => Promise<boolean>;
+  claim: (place: ChatPlace) => Promise<boolean>;
 };
 
 type Writing = { turn: TurnId; texts: Map<string, string>; ended: AbortController; answered: boolean };
-type Shown = { place: Place; id: string };
+type Shown = { place: ChatPlace; id: string };
 
 const retryMs = 5_000;
 const lookMs = 500;
@@ -33,11 +33,11 @@ const lookMs = 500;
 const longestWaitMs = 120_000;
 
 export class Previews {
-  readonly #options: PreviewOptions;
+  readonly #options: PreviewsOptions;
   readonly #writing = new Map<SessionId, Writing>();
   #shown: Shown[] = [];
 
-  constructor(options: PreviewOptions) {
+  constructor(options: PreviewsOptions) {
     this.#options = options;
   }
 
@@ -92,7 +92,7 @@ export class Previews {
   }
 
   /** A short answer ends before its first preview. */
-  async #follow(writing: Writing, place: Place, signal: AbortSignal): Promise<void> {
+  async #follow(writing: Writing, place: ChatPlace, signal: AbortSignal): Promise<void> {
     const { preview, clock, channel, claim } = this.#options;
     const over = AbortSignal.any([writing.ended.signal, signal]);
     let id: string | null = null;
@@ -121,7 +121,7 @@ export class Previews {
   }
 
   /** Resolves when the first part of the answer was sent or given up. */
-  async #answerSent(turn: TurnId, place: Place, signal: AbortSignal): Promise<void> {
+  async #answerSent(turn: TurnId, place: ChatPlace, signal: AbortSignal): Promise<void> {
     const { store, name, clock } = this.#options;
     const until = clock.now() + longestWaitMs;
     while (clock.now() < until && !signal.aborted) {

@@ -14,7 +14,7 @@ import { derivedId } from "@aegis/sessions/inbox/derived-id.ts";
 import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { SessionRow, Store, StoreTx } from "@aegis/store/store.ts";
-import type { Channel, Inbound, InboundContent, Place } from "../channel.ts";
+import type { Channel, ChatPlace, Inbound, InboundContent } from "../channel.ts";
 import { mostAttempts, type ReceivedItem } from "../received.ts";
 import { answerByChoice, answerByText } from "./answers.ts";
 import { askOpened, type DeliveryOptions, textDeliveries } from "./deliveries.ts";
@@ -118,7 +118,7 @@ export class Talk {
    * The thread of a new session, if the service has threads. A crash right after the thread was opened leaves an empty
    * thread behind.
    */
-  async #placeForNew(item: Item, title: string, signal: AbortSignal): Promise<Place> {
+  async #placeForNew(item: Item, title: string, signal: AbortSignal): Promise<ChatPlace> {
     const { name, channel, store, threads, now } = this.#options;
     const { place } = item.payload;
     if (!threads() || channel.chatOf(place) !== place) return place;
@@ -202,7 +202,7 @@ export class Talk {
     await this.#reply(item, wasWorking ? `Stopped ${headline(row)}.` : `${headline(row)} is not working.`);
   }
 
-  async #sessionList(place: Place): Promise<string> {
+  async #sessionList(place: ChatPlace): Promise<string> {
     const { store, name, sessions } = this.#options;
     const current = await store.read.channels.sessionAt(name, place);
     const open = (await sessions.list({ closed: false, client: name })).filter(({ parent }) => parent === null);
@@ -235,7 +235,7 @@ export class Talk {
     return row === null || row.closed_at !== null ? null : row;
   }
 
-  async #bind(tx: StoreTx, session: SessionId, place: Place): Promise<void> {
+  async #bind(tx: StoreTx, session: SessionId, place: ChatPlace): Promise<void> {
     const { name } = this.#options;
     await tx.channels.setSessionAt(name, place, session);
     await tx.channels.addRoute(name, session, place);
@@ -249,7 +249,7 @@ export class Talk {
     this.#options.added();
   }
 
-  async #add(tx: StoreTx, item: Item, place: Place, text: string): Promise<void> {
+  async #add(tx: StoreTx, item: Item, place: ChatPlace, text: string): Promise<void> {
     const { name, channel, now } = this.#options;
     const session = await tx.channels.sessionAt(name, place);
     for (const one of textDeliveries(channel, { key: `in:${item.key}`, place, session }, text))

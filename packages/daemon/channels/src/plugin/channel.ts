@@ -7,7 +7,7 @@ import { plainMessage } from "@aegis/lib/issue-words.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import type { Redact } from "@aegis/lib/redact.ts";
 import type { WorkerChannel } from "@aegis/plugins/contribute.ts";
-import type { AskCard, Channel, ChannelAccount, ChannelHost, Content, Part, SendOptions } from "../channel.ts";
+import type { AskCard, Channel, ChannelAccount, ChannelHost, ChannelText, Content, SendOptions } from "../channel.ts";
 import { ChannelFault, type FaultKind } from "../fault.ts";
 import { splitMarkdown } from "../split.ts";
 
@@ -82,7 +82,8 @@ export function createPluginChannel(remote: WorkerChannel, clock: Clock, redact:
       if (has("acknowledge")) await call("acknowledge", [press, outcome], { timeoutMs: typingMs, signal });
     },
     preview: null,
-    format: (markdown) => splitMarkdown(markdown, remote.longestText).map((part): Part => ({ text: part, marks: [] })),
+    format: (markdown) =>
+      splitMarkdown(markdown, remote.longestText).map((part): ChannelText => ({ text: part, marks: [] })),
     paceMs: () => remote.paceMs,
     chatOf: (place) => place.split("/", 1)[0] ?? place,
   };

@@ -4,7 +4,7 @@
  * is never a command, an answer or a code.
  */
 import type { Message, Update, User } from "grammy/types";
-import type { FileRef, Inbound, InboundContent, Quoted } from "../channel.ts";
+import type { FileRef, Inbound, InboundContent, QuotedText } from "../channel.ts";
 
 export type Bot = Pick<User, "id"> & { username: string };
 
@@ -90,7 +90,7 @@ function contentOf(message: Message, parts: readonly Message[], bot: Bot): Inbou
   const files = parts.flatMap(filesOf);
   if (text === "" && files.length === 0) return null;
   if (message.forward_origin !== undefined) {
-    const quoted: Quoted[] = text === "" ? [] : [{ label: "Forwarded message:", text }];
+    const quoted: QuotedText[] = text === "" ? [] : [{ label: "Forwarded message:", text }];
     return { kind: "text", text: "", quoted, files };
   }
   const [, name, addressee, rest = ""] = /^\/([a-zA-Z0-9_]{1,32})(?:@(\w+))?(?:\s+([\s\S]*))?$/.exec(text) ?? [];
@@ -106,7 +106,7 @@ function contentOf(message: Message, parts: readonly Message[], bot: Bot): Inbou
 }
 
 /** The message that a person replies to, unless it is one of ours. */
-function quotedOf({ reply_to_message: reply, quote }: Message, bot: Bot): Quoted[] {
+function quotedOf({ reply_to_message: reply, quote }: Message, bot: Bot): QuotedText[] {
   if (reply === undefined || reply.from?.id === bot.id) return [];
   const text = quote?.text ?? reply.text ?? reply.caption ?? "";
   return text === "" ? [] : [{ label: "In reply to:", text }];

@@ -5,7 +5,16 @@
 
 import type { Clock } from "@aegis/lib/clock.ts";
 import type { Update } from "grammy/types";
-import type { AskCard, Channel, ChannelAccount, ChannelHost, Content, Part, Place, SendOptions } from "../channel.ts";
+import type {
+  AskCard,
+  Channel,
+  ChannelAccount,
+  ChannelHost,
+  ChannelText,
+  ChatPlace,
+  Content,
+  SendOptions,
+} from "../channel.ts";
 import { ChannelFault } from "../fault.ts";
 import { type TelegramApi, type TelegramApiOptions, telegramApi } from "./api.ts";
 import { albumOf, type Bot, inboundsOf, placeOf, readPlace, wantedUpdates } from "./incoming.ts";
@@ -146,7 +155,7 @@ async function wholeAlbums(
   return updates;
 }
 
-async function send(api: TelegramApi, place: Place, content: Content, how: SendOptions): Promise<string> {
+async function send(api: TelegramApi, place: ChatPlace, content: Content, how: SendOptions): Promise<string> {
   if (content.kind === "file") {
     const document = api.file(content.name, content.text);
     const sent = await inThread(place, (to) => api.call("sendDocument", { ...to, document }, how.signal));
@@ -160,8 +169,8 @@ async function send(api: TelegramApi, place: Place, content: Content, how: SendO
 
 async function showPreview(
   api: TelegramApi,
-  place: Place,
-  part: Part,
+  place: ChatPlace,
+  part: ChannelText,
   shown: string | null,
   signal: AbortSignal,
 ): Promise<string> {
@@ -183,7 +192,7 @@ async function showPreview(
 
 async function ask(
   api: TelegramApi,
-  place: Place,
+  place: ChatPlace,
   { part, choices, reply }: AskCard,
   { settles, repeated, signal }: SendOptions & { settles: string | null },
 ): Promise<string> {
@@ -214,7 +223,7 @@ function isUnchanged(error: unknown): boolean {
 }
 
 /** If a person deleted the topic, the message goes to the chat itself. */
-async function inThread<T>(place: Place, call: (to: ReturnType<typeof readPlace>) => Promise<T>): Promise<T> {
+async function inThread<T>(place: ChatPlace, call: (to: ReturnType<typeof readPlace>) => Promise<T>): Promise<T> {
   const { chat_id, message_thread_id } = readPlace(place);
   try {
     return await call(readPlace(place));
@@ -225,7 +234,7 @@ async function inThread<T>(place: Place, call: (to: ReturnType<typeof readPlace>
   }
 }
 
-function textOf({ text, marks }: Part, repeated: boolean) {
+function textOf({ text, marks }: ChannelText, repeated: boolean) {
   const entities = marks as readonly Entity[];
   const shift = repeated ? repeatedNote.length : 0;
   const moved = entities.map((entity) => ({ ...entity, offset: entity.offset + shift }));

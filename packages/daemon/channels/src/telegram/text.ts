@@ -3,8 +3,8 @@
  * never parsed by Telegram, so no agent's text can be refused for its markup. Offsets count UTF-16 units, as in
  * JavaScript.
  */
-import type { Part } from "../channel.ts";
-import { type Marked, type Span, splitMarked } from "../split.ts";
+import type { ChannelText } from "../channel.ts";
+import { type MarkedText, type Span, splitMarked } from "../split.ts";
 
 export type Entity =
   | (Span & { type: "bold" | "italic" | "strikethrough" | "code" })
@@ -19,11 +19,11 @@ const longestPart = 3_900;
 const inline =
   /`([^`\n]+)`|\*\*([^*\n]+)\*\*|__([^_\n]+)__|(?<![\w*])\*([^*\s][^*\n]*)\*(?![\w*])|(?<![\w_])_([^_\s][^_\n]*)_(?![\w_])|~~([^~\n]+)~~|\[([^\]\n]+)\]\((https?:\/\/[^\s)]+)\)/g;
 
-export function telegramParts(markdown: string, limit = longestPart): Part[] {
+export function telegramParts(markdown: string, limit = longestPart): ChannelText[] {
   return splitMarked(toEntities(markdown), limit).map(({ text, entities }) => ({ text, marks: entities }));
 }
 
-export function toEntities(markdown: string): Marked<Entity> {
+export function toEntities(markdown: string): MarkedText<Entity> {
   const out = new Writer();
   const lines = markdown.toWellFormed().replace(/\r\n?/g, "\n").split("\n");
   for (let at = 0; at < lines.length; at++) {

@@ -12,7 +12,7 @@ import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { StoreTx } from "@aegis/store/store.ts";
 import { ChannelHealth } from "../health.ts";
 import { comeBack, notAccepted, type ServeHook } from "../hook-routes.ts";
-import { Received, type ReceivedItem } from "../received.ts";
+import { type ReceivedItem, ReceivedItems } from "../received.ts";
 import { type ChannelBase, type RunningChannel, Tasks } from "../running.ts";
 import { verifyGithub, verifyStandard } from "./sign.ts";
 
@@ -48,7 +48,7 @@ export function startWebhookIn(options: InOptions): RunningChannel {
   const health = new ChannelHealth({ clock, log, channel });
   const detail = `accepts signed requests at /v1/hooks/${hook.name}`;
   health.set("ok", detail);
-  const received = new Received<Delivered>({
+  const received = new ReceivedItems<Delivered>({
     store,
     clock,
     log,

@@ -11,11 +11,11 @@ import { exists } from "@aegis/lib/files.ts";
 import { placeText } from "@aegis/plugins/host/errors.ts";
 import { pluginNameProblem } from "@aegis/plugins/manifest.ts";
 import { FilePlan } from "../file-plan.ts";
-import type { Prepared } from "../installer.ts";
+import type { PreparedPackage } from "../installer.ts";
 import { additionName, type LockEntry } from "../lockfile.ts";
 import { packageFolder, packagesFolder } from "../place.ts";
 import { overriddenIn } from "../refusal.ts";
-import type { Source } from "../source.ts";
+import type { PackageSource } from "../source.ts";
 import { Additions } from "./additions.ts";
 import { dependentsWithout, entryOf, lockedSource, type PluginInfo } from "./kind.ts";
 import { listRegistryEntries, pickRegistryEntry, type RegistryEntry, type Search } from "./registries.ts";
@@ -23,9 +23,9 @@ import { findScript } from "./script.ts";
 import { tellInstall, tellUpdate } from "./tell.ts";
 import { type PluginInstallerOptions, type Transaction, Transactions } from "./transaction.ts";
 import { changeLines, compareFiles, fileHashes, isUnchanged, type TreeChanges } from "./tree-changes.ts";
-import { type Uninstalled, type UninstallOptions, uninstall } from "./uninstall.ts";
+import { type UninstalledPlugin, type UninstallOptions, uninstall } from "./uninstall.ts";
 
-export type Installed = {
+export type PluginInstallation = {
   name: string;
   version: string;
   source: string;
@@ -38,7 +38,7 @@ export type Installed = {
   /** Parts for other programs that have no effect in Aegis. */
   unsupported: UnsupportedPart[];
 };
-export type Updated = Installed & { previous: string; changed: boolean };
+export type UpdatedPlugin = PluginInstallation & { previous: string; changed: boolean };
 
 export class PluginInstaller {
   readonly #options: PluginInstallerOptions;
@@ -57,7 +57,7 @@ export class PluginInstaller {
     return this.#transactions.recover();
   }
 
-  async install(name: string, options: { from: string | undefined; force: boolean }): Promise<Installed> {
+  async install(name: string, options: { from: string | undefined; force: boolean }): Promise<PluginInstallation> {
     const problem = pluginNameProblem(name);
     if (problem !== null) throw new AegisError("invalid", `a plugin's name: ${problem}`, sourceHint(name));
     return this.#transactions.run(async (transaction) => {
@@ -77,7 +77,7 @@ export class PluginInstaller {
   }
 
   /** Fetches the recorded source again. `changed` is false if there is nothing new. */
-  async update(name: string, options: { force: boolean }): Promise<Updated> {
+  async update(name: string, options: { force: boolean }): Promise<UpdatedPlugin> {
     return this.#transactions.run(async (transaction) => {
       const entry = entryOf(transaction.installed, name);
       const edits = await this.#editsOf(name, entry);
@@ -113,7 +113,7 @@ export class PluginInstaller {
     });
   }
 
-  async uninstall(name: string, options: UninstallOptions): Promise<Uninstalled> {
+  async uninstall(name: string, options: UninstallOptions): Promise<UninstalledPlugin> {
     return uninstall(this.#transactions, this.#options, name, options);
   }
 
@@ -141,7 +141,7 @@ export class PluginInstaller {
     return join(this.#transactions.folder, name);
   }
 
-  #parse(text: string): Source {
+  #parse(text: string): PackageSource {
     return this.#transactions.packages.kind.parse(text, { ...this.#options, root: this.#options.place.root });
   }
 
@@ -149,7 +149,7 @@ export class PluginInstaller {
     name: string,
     from: string | undefined,
     { workspace, plan }: Transaction,
-  ): Promise<{ source: Source; registry: string | null }> {
+  ): Promise<{ source: PackageSource; registry: string | null }> {
     if (from !== undefined) return { source: this.#parse(from), registry: null };
     const entry = pickRegistryEntry(name, await this.#registryEntries(workspace.dir, plan));
     return { source: this.#parse(entry.source), registry: entry.registry };
@@ -172,7 +172,7 @@ export class PluginInstaller {
     });
   }
 
-  async #stage(name: string, source: Source, transaction: Transaction): Promise<Prepared<PluginInfo>> {
+  async #stage(name: string, source: PackageSource, transaction: Transaction): Promise<PreparedPackage<PluginInfo>> {
     const { workspace, installed } = transaction;
     const wanted = { source, name, installed: installed.get(name)?.hash ?? "" };
     const staged = await this.#transactions.packages.prepare(workspace, wanted, this.#options.signal);
@@ -187,11 +187,11 @@ export class PluginInstaller {
     put: {
       name: string;
       action: "install" | "update";
-      staged: Prepared<PluginInfo>;
+      staged: PreparedPackage<PluginInfo>;
       registry: string | null;
       before: LockEntry | null;
     },
-  ): Promise<Installed> {
+  ): Promise<PluginInstallation> {
     const { name, action, staged, registry, before } = put;
     const { plan, workspace } = transaction;
     const { commit, dir, source, hash } = staged;
@@ -277,7 +277,7 @@ export class PluginInstaller {
 
 /** Files that are installed already were not scanned again. */
 function overriddenHere(
-  { hash, findings }: Prepared<PluginInfo>,
+  { hash, findings }: PreparedPackage<PluginInfo>,
   before: LockEntry | null,
 ): Pick<LockEntry, "overridden"> {
   const overridden = before?.hash === hash ? before.overridden : undefined;

@@ -15,10 +15,10 @@ import { cacheFolders, isCache } from "@aegis/plugins/caches.ts";
 import { onlyPython } from "@aegis/plugins/find.ts";
 import { readManifest } from "@aegis/plugins/manifest.ts";
 import semver from "semver";
-import type { Fetched } from "../fetch.ts";
+import type { FetchedPackage } from "../fetch.ts";
 import type { Kind } from "../kind.ts";
 import type { LockEntry } from "../lockfile.ts";
-import { parseSource, type Source } from "../source.ts";
+import { type PackageSource, parseSource } from "../source.ts";
 
 export type PluginInfo = { manifest: PluginManifest; warnings: PluginDiagnostic[] };
 
@@ -57,7 +57,7 @@ export function pluginKind(options: PluginKindOptions): Kind<PluginInfo> {
 }
 
 /** A folder as recorded in the lockfile: relative to the project, unless the two share only the file system root. */
-export async function lockedSource(source: Source, root: string): Promise<string> {
+export async function lockedSource(source: PackageSource, root: string): Promise<string> {
   if (source.kind !== "path") return source.text;
   const path = await realpath(source.path).catch(() => source.path);
   if (path.split(sep)[1] !== root.split(sep)[1]) return path;
@@ -66,7 +66,11 @@ export async function lockedSource(source: Source, root: string): Promise<string
 }
 
 /** The folder of one plugin in the content of a source. Throws `not_found`. */
-async function pluginFolder(source: Source, { dir, path: named }: Fetched, name: string): Promise<string> {
+async function pluginFolder(
+  source: PackageSource,
+  { dir, path: named }: FetchedPackage,
+  name: string,
+): Promise<string> {
   const places =
     named !== null
       ? [named, `${named}/${name}`]
@@ -105,7 +109,7 @@ export async function hasManifest(dir: string): Promise<boolean> {
 /** Throws `invalid` with the reason why it cannot be installed. */
 async function inspect(
   dir: string,
-  source: Source,
+  source: PackageSource,
   name: string | null,
   options: PluginKindOptions,
 ): Promise<PluginInfo> {
@@ -167,13 +171,21 @@ export async function installedVersions(folder: string): Promise<Map<string, str
 }
 
 /** The way to the plugin of the same name that comes with Aegis, or null. */
-async function ownPlugin(name: string, source: Source, { bundledDir }: PluginKindOptions): Promise<string | null> {
+async function ownPlugin(
+  name: string,
+  source: PackageSource,
+  { bundledDir }: PluginKindOptions,
+): Promise<string | null> {
   const place = join(bundledDir, name);
   if ((source.kind === "path" && source.path === place) || !(await hasManifest(place))) return null;
   return `Aegis has a plugin of this name: aegis plugin install ${name}`;
 }
 
-async function checkRequirements(manifest: PluginManifest, source: Source, options: PluginKindOptions): Promise<void> {
+async function checkRequirements(
+  manifest: PluginManifest,
+  source: PackageSource,
+  options: PluginKindOptions,
+): Promise<void> {
   const { name } = manifest;
   const others = await options.others();
   const problem = versionProblem(manifest.requires_aegis, options.aegisVersion);
@@ -192,7 +204,7 @@ async function checkRequirements(manifest: PluginManifest, source: Source, optio
     });
 }
 
-function problemOf(error: unknown, source: Source): AegisError {
+function problemOf(error: unknown, source: PackageSource): AegisError {
   if (error instanceof AegisError) return error;
   if (error instanceof GitError || error instanceof FetchError) {
     const isUsual = source.kind === "git" && source.ref === usualBranch;

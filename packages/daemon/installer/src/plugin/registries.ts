@@ -12,7 +12,7 @@ import { readManifest } from "@aegis/plugins/manifest.ts";
 import { z } from "zod";
 import { type FetchDeps, fetchSource } from "../fetch.ts";
 import type { Kind } from "../kind.ts";
-import type { Source } from "../source.ts";
+import type { PackageSource } from "../source.ts";
 import { folderIn, hasManifest } from "./kind.ts";
 
 export type RegistryEntry = {
@@ -128,7 +128,7 @@ async function readEntry(folder: string, entry: unknown): Promise<z.infer<typeof
   return isInside ? parsed.data : `: "${path ?? name}" leaves the registry`;
 }
 
-async function fetchedDir(source: Source, into: string, options: RegistryOptions): Promise<string> {
+async function fetchedDir(source: PackageSource, into: string, options: RegistryOptions): Promise<string> {
   try {
     return (await fetchSource(source, into, options, options.signal)).dir;
   } catch (error) {
@@ -136,14 +136,14 @@ async function fetchedDir(source: Source, into: string, options: RegistryOptions
   }
 }
 
-function registrySource(registry: string, options: RegistryOptions): Source {
+function registrySource(registry: string, options: RegistryOptions): PackageSource {
   if (registry === bundledRegistry) return { kind: "path", text: registry, path: options.bundledDir };
   if (/^[a-z+]+:/.test(registry) || isAbsolute(registry)) return options.kind.parse(registry, options);
   return { kind: "path", text: registry, path: resolve(options.root, registry) };
 }
 
 /** The source of a plugin inside a registry. */
-function sourceBelow(registry: string, source: Source, folder: string, path: string): string {
+function sourceBelow(registry: string, source: PackageSource, folder: string, path: string): string {
   if (registry === bundledRegistry) return `bundled:${path}`;
   if (source.kind !== "git") return join(folder, path);
   const [place = ""] = source.text.split("#");

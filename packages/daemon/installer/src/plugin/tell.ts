@@ -3,14 +3,14 @@ import type { Environment } from "@aegis/lib/child-env.ts";
 import { exists } from "@aegis/lib/files.ts";
 import type { Processes } from "@aegis/lib/process.ts";
 import { placeText } from "@aegis/plugins/host/errors.ts";
-import type { Prepared } from "../installer.ts";
+import type { PreparedPackage } from "../installer.ts";
 import type { LockEntry } from "../lockfile.ts";
 import { capabilitiesOf, capabilityLines, compareCapabilities } from "./capabilities.ts";
 import { manifestOf, type PluginInfo } from "./kind.ts";
 import type { Person } from "./script.ts";
 import { changeLines, compareFiles, diffLines, fileHashes } from "./tree-changes.ts";
 
-export type ToTell = { name: string; staged: Prepared<PluginInfo>; person: Person };
+export type ToTell = { name: string; staged: PreparedPackage<PluginInfo>; person: Person };
 
 /** Shows what a new plugin would run. */
 export async function tellInstall({ name, staged, person }: ToTell): Promise<void> {
@@ -24,7 +24,7 @@ export async function tellInstall({ name, staged, person }: ToTell): Promise<voi
 }
 
 /** Includes the file, because a warning concerns a file. */
-function tellWarnings({ about, findings }: Prepared<PluginInfo>, person: Person): void {
+function tellWarnings({ about, findings }: PreparedPackage<PluginInfo>, person: Person): void {
   for (const { severity, file, line, message, rule, quoted, excerpt } of findings) {
     const place = placeText({ file, line });
     person.warn(`  ${severity} ${place}${message} (${rule}${quoted === true ? ", quoted" : ""})`);
@@ -58,6 +58,6 @@ export async function tellUpdate(
   for (const line of diff ?? ["(install git to see the lines that differ)"]) person.print(line);
 }
 
-function atCommit({ commit }: Prepared<PluginInfo>): string {
+function atCommit({ commit }: PreparedPackage<PluginInfo>): string {
   return commit === null ? "" : ` (commit ${commit.slice(0, 12)})`;
 }

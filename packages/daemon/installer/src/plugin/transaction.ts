@@ -10,18 +10,18 @@ import { FilePlan } from "../file-plan.ts";
 import { Installer } from "../installer.ts";
 import type { Checkpoint, Workspace } from "../journal.ts";
 import { type LockEntry, readLock } from "../lockfile.ts";
-import { type Place, packageFolder, packagesFolder } from "../place.ts";
+import { type InstallPlace, packageFolder, packagesFolder } from "../place.ts";
 import { maliciousRules, refuseMalicious } from "../refusal.ts";
 import type { Additions, ProjectConfig } from "./additions.ts";
 import { installedVersions, type PluginInfo, pluginKind } from "./kind.ts";
 import { type Person, runScript } from "./script.ts";
 
 /** What a person confirms: the hash of the files, and what the scan found in them. */
-export type Confirmed = { hash: string; findings: readonly SkillFinding[] };
+export type ConfirmedContent = { hash: string; findings: readonly SkillFinding[] };
 
 export type InstallerPerson = Person & {
   /** Asks whether to continue. `unavailable`: no person can be asked, and nothing was confirmed in advance. */
-  agree(question: string, content: Confirmed): Promise<"yes" | "no" | "unavailable">;
+  agree(question: string, content: ConfirmedContent): Promise<"yes" | "no" | "unavailable">;
   /** Returns those of the rules with malicious findings that the person overrides, after they were shown. */
   override(rules: readonly string[]): Promise<readonly string[]>;
 };
@@ -30,7 +30,7 @@ export type InstallerPerson = Person & {
 export type LoadResult = { failed: boolean; diagnostics: readonly PluginDiagnostic[] };
 
 export type PluginInstallerOptions = Omit<FetchDeps, "registry" | "bundledDir"> & {
-  place: Place;
+  place: InstallPlace;
   home: string;
   bundledDir: string;
   signal: AbortSignal;
@@ -107,7 +107,7 @@ export class Transactions {
   }
 
   /** Throws `forbidden` unless a person confirms, and overrides each malicious finding by its rule. */
-  async agree(name: string, question: string, content: Confirmed): Promise<void> {
+  async agree(name: string, question: string, content: ConfirmedContent): Promise<void> {
     const rules = maliciousRules(content.findings);
     if (rules.length > 0)
       refuseMalicious({ name, ...content }, { rules: await this.#options.person.override(rules), byAgent: false });

@@ -10,7 +10,7 @@ import { dependentsWithout, entryOf, manifestOf } from "./kind.ts";
 import { findScript } from "./script.ts";
 import type { PluginInstallerOptions, Transaction, Transactions } from "./transaction.ts";
 
-export type Uninstalled = {
+export type UninstalledPlugin = {
   name: string;
   /** What stayed in the project's files, with the reason. */
   kept: string[];
@@ -30,7 +30,7 @@ export async function uninstall(
   options: PluginInstallerOptions,
   name: string,
   how: UninstallOptions,
-): Promise<Uninstalled> {
+): Promise<UninstalledPlugin> {
   const { place, person, dataDir, config } = options;
   return transactions.run(async (transaction) => {
     const { plan, workspace, installed } = transaction;

@@ -5,9 +5,15 @@
 import type { FindingSeverity } from "@aegis/contract/skill-install.ts";
 import { hostKind, isCheap } from "./hosts.ts";
 import { secretFile } from "./secret-files.ts";
-import { matchInParts, type Place } from "./text-search.ts";
+import { matchInParts, type TextMatch } from "./text-search.ts";
 
-export type Combined = { severity: FindingSeverity; rule: string; message: string; index: number; length: number };
+export type CombinedFinding = {
+  severity: FindingSeverity;
+  rule: string;
+  message: string;
+  index: number;
+  length: number;
+};
 
 /** The parts of an attack are at most this far apart. */
 const near = 1_500;
@@ -27,7 +33,7 @@ const collector =
   /webhook\.site|requestbin|pipedream\.net|oast(?:ify)?\.|interact\.sh|beeceptor|hookbin|requestcatcher|requestrepo|discord(?:app)?\.com\/api\/webhooks|api\.telegram\.org\/bot/;
 
 /** `text` is folded and belongs to a program, not to a page. Yields undefined where it may be interrupted. */
-export function* findCombined(text: string): Generator<Combined | undefined> {
+export function* findCombined(text: string): Generator<CombinedFinding | undefined> {
   yield* downloadingServers(text);
   yield* sentStores(text);
   yield* droppedKeys(text);
@@ -40,7 +46,7 @@ const shellCommand =
   /["'](?:command|cmd|run|script)["']\s{0,4}:\s{0,4}\[?\s{0,8}["']|["'](?:pre|post)?install["']\s{0,4}:\s{0,4}["']|["']prepare["']\s{0,4}:\s{0,4}["']/g;
 
 /** Settings, also those that a page shows, with a server or a hook that runs what an address sends at each start. */
-export function* downloadingServers(text: string): Generator<Combined | undefined> {
+export function* downloadingServers(text: string): Generator<CombinedFinding | undefined> {
   for (const found of yield* anchors(text, shellCommand)) {
     yield undefined;
     const command = commandAt(text, found);
@@ -56,7 +62,7 @@ export function* downloadingServers(text: string): Generator<Combined | undefine
 }
 
 /** The value of a script, or the rest of the object that a command belongs to. Other addresses are not part of it. */
-function commandAt(text: string, { index, match }: Place): string {
+function commandAt(text: string, { index, match }: TextMatch): string {
   const isScript = /install|prepare/.test(match);
   const quote = match.endsWith("'") ? "'" : '"';
   let [depth, quoted, end] = [0, true, index + match.length];
@@ -71,14 +77,14 @@ function commandAt(text: string, { index, match }: Place): string {
 }
 
 /** One of the ways to install a program that the header of a skill lists: it runs once, and only if a person wants it. */
-function isInstallOption(text: string, found: Place): boolean {
+function isInstallOption(text: string, found: TextMatch): boolean {
   if (!/^\s{0,8}---[ \t]*\r?\n/.test(text) || text.slice(4, found.index).includes("\n---")) return false;
   const before = text.slice(Math.max(0, found.index - 400), found.index);
   if (!/["']install["']\s{0,4}:/.test(before)) return false;
   return /["']kind["']\s{0,4}:/.test(`${before.slice(before.lastIndexOf("{"))}${commandAt(text, found)}`);
 }
 
-function* sentStores(text: string): Generator<Combined | undefined> {
+function* sentStores(text: string): Generator<CombinedFinding | undefined> {
   const ways = yield* anchors(text, uploads);
   const message = "collects keys or passwords and sends them away";
   for (const [pattern, isPlace] of [
@@ -108,7 +114,7 @@ const inbox =
   /https?:\/\/(?:[\w-]{1,60}\.)?(?:webhook\.site|requestbin\.\w{2,4}|requestcatcher\.com|requestrepo\.com|beeceptor\.com|hookbin\.com|pipedream\.net|interact\.sh|oast\.\w{2,6}|oastify\.com|burpcollaborator\.net)(?:\/[\w-]{6}|(?<=\/\/[\w-]{6,60}\.\S{4,40}))/;
 
 /** A program that names a file of keys and an anonymous inbox has no other use for both, however far apart they are. */
-function* droppedKeys(text: string): Generator<Combined | undefined> {
+function* droppedKeys(text: string): Generator<CombinedFinding | undefined> {
   let sends = false;
   for (const one of matchInParts(text, uploads)) {
     yield undefined;
@@ -164,7 +170,7 @@ const runsReceived =
   /\b(?:getoutput|popen|system|check_output|subprocess\.(?:run|call)|execsync|exec)\s{0,4}\(\s{0,4}[a-z_]\w{0,30}(?:\.\w{1,12}(?:\([^()]{0,12}\))?){0,3}\s{0,4}[,)][^\0]{0,300}\.(?:send(?:all)?|write)\s{0,4}\(/;
 
 /** A shell whose input comes from a connection that the program opens itself. */
-function* remoteShells(text: string): Generator<Combined | undefined> {
+function* remoteShells(text: string): Generator<CombinedFinding | undefined> {
   for (const found of yield* anchors(text, connects)) {
     yield undefined;
     const part = around(text, found.index, found.match.length, near);
@@ -185,7 +191,7 @@ const hides =
   /\/\.(?!local\b|config\b|cache\b|bin\b|cargo\b|npm\b|nvm\b|docker\b|kube\b|ssh\b|venv\b)\w|\s-\w{0,8}k\w{0,4}\s|--insecure|--no-check-certificate|\/tmp\/\.|\/dev\/shm/;
 
 /** A download from a stranger that is hidden and starts by itself from then on. */
-function* scheduledDownloads(text: string): Generator<Combined | undefined> {
+function* scheduledDownloads(text: string): Generator<CombinedFinding | undefined> {
   for (const found of yield* anchors(text, storedDownload)) {
     yield undefined;
     const [address] = url.exec(found.match) ?? [];
@@ -208,7 +214,7 @@ const writesClipboard =
 const walletAddress = /\bbc1[a-z0-9|[\](]{6,}|\bbc1\||\b0x[a-f0-9]{40}\b|0x\[a-f|\[13\]\[a-|\(bc1/;
 
 /** The address in the clipboard is replaced, so that money goes to somebody else. */
-function* swappedAddresses(text: string): Generator<Combined | undefined> {
+function* swappedAddresses(text: string): Generator<CombinedFinding | undefined> {
   for (const found of yield* anchors(text, readsClipboard)) {
     yield undefined;
     const part = around(text, found.index, found.match.length, near);
@@ -219,8 +225,8 @@ function* swappedAddresses(text: string): Generator<Combined | undefined> {
 }
 
 /** The matches, without those that begin right after another: the text around that one includes them. */
-export function* anchors(text: string, pattern: RegExp): Generator<undefined, Place[]> {
-  const found: Place[] = [];
+export function* anchors(text: string, pattern: RegExp): Generator<undefined, TextMatch[]> {
+  const found: TextMatch[] = [];
   for (const one of matchInParts(text, pattern)) {
     if (one === undefined) yield undefined;
     else if (one.index >= (found.at(-1)?.index ?? -apart) + apart) found.push(one);
@@ -232,6 +238,6 @@ function around(text: string, index: number, length: number, reach: number): str
   return text.slice(Math.max(0, index - reach), index + length + reach);
 }
 
-function placeOf({ index, match }: Place): { index: number; length: number } {
+function placeOf({ index, match }: TextMatch): { index: number; length: number } {
   return { index, length: Math.min(match.length, 200) };
 }

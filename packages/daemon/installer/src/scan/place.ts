@@ -56,7 +56,7 @@ const accuses =
   /\b(?:attack(?:er)?s?|adversar(?:y|ies)|malicious|malware|victims?|never|do not|don'?t|must not|avoid|red flags?|suspicious|dangerous|refus\w{0,4}|reject\w{0,3}|tricks?|lures?|fake|phish\w{0,4}|scam\w{0,4}|campaign)\b|恶意|攻击者|злоумышл/i;
 
 /** Classifies positions in the files of one skill. */
-export class Places {
+export class FindingPlaces {
   readonly #told: string;
   /** Whether any program of the skill can execute a text. */
   readonly #runsTexts: boolean;

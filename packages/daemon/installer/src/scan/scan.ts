@@ -10,7 +10,7 @@ import { findFarText } from "./far-text.ts";
 import { type FoldedText, fold } from "./fold.ts";
 import { findHiddenText, visible } from "./hidden-text.ts";
 import { findLures } from "./lure.ts";
-import { isPage, Places, type SkillFile } from "./place.ts";
+import { FindingPlaces, isPage, type SkillFile } from "./place.ts";
 import type { ScanRule } from "./scan-rule.ts";
 import { hiddenProgram, scanRules } from "./scan-rules.ts";
 import { findSteering } from "./steering.ts";
@@ -63,7 +63,7 @@ export async function scanTree(folder: string, signal: AbortSignal): Promise<Ski
     }
   }
   if (malicious.length > 0) {
-    const places = new Places(pages);
+    const places = new FindingPlaces(pages);
     for (const { page, found } of malicious) findings.push(judged(found, places, page));
   }
   findings.sort(
@@ -77,7 +77,7 @@ export async function scanTree(folder: string, signal: AbortSignal): Promise<Ski
 /** The findings of one text, rule by rule. */
 export async function scanText(file: string, text: string, signal: AbortSignal): Promise<SkillFinding[]> {
   const page = { file, text };
-  const places = new Places([page]);
+  const places = new FindingPlaces([page]);
   return (await findInText(file, text, signal)).map((found) =>
     found.severity === "malicious" ? judged(found, places, page) : plain(found),
   );
@@ -166,7 +166,7 @@ function plain({ index: _, ...finding }: FoundAt): SkillFinding {
   return finding;
 }
 
-function judged(found: FoundAt, places: Places, page: SkillFile): SkillFinding {
+function judged(found: FoundAt, places: FindingPlaces, page: SkillFile): SkillFinding {
   const quoted = places.isQuoted(page, found.index, found.rule);
   return quoted ? { ...plain(found), quoted } : plain(found);
 }

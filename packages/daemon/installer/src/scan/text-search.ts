@@ -42,14 +42,14 @@ export function* base64Runs(text: string, least: number, most: number): Generato
   }
 }
 
-export type Place = { index: number; match: string };
+export type TextMatch = { index: number; match: string };
 
 const partLength = 8 * 1024;
 /** The context of a part: the look-behind and the longest match. */
 const [contextBefore, contextAfter] = [64, 1024];
 
 /** The matches of a global pattern that start in one part of a text. */
-export function* matchPart(text: string, start: number, length: number, pattern: RegExp): Generator<Place> {
+export function* matchPart(text: string, start: number, length: number, pattern: RegExp): Generator<TextMatch> {
   const from = Math.max(0, start - contextBefore);
   const part = text.slice(from, start + length + contextAfter);
   for (const { index, 0: match } of part.matchAll(pattern)) {
@@ -59,7 +59,7 @@ export function* matchPart(text: string, start: number, length: number, pattern:
 }
 
 /** All matches, part by part. Yields undefined after each part, so that the caller can pause. */
-export function* matchInParts(text: string, pattern: RegExp): Generator<Place | undefined> {
+export function* matchInParts(text: string, pattern: RegExp): Generator<TextMatch | undefined> {
   for (let start = 0; start < text.length; start += partLength) {
     yield* matchPart(text, start, partLength, pattern);
     yield undefined;

@@ -15,24 +15,24 @@ import { exists } from "@aegis/lib/files.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import { type SkillOutline, skillKey } from "@aegis/skills/skill.ts";
-import { ClawHubClient, type RegistryOptions } from "../clawhub.ts";
+import { ClawHubClient, type ClawhubOptions } from "../clawhub.ts";
 import type { FetchDeps } from "../fetch.ts";
-import { Installer, type Prepared } from "../installer.ts";
+import { Installer, type PreparedPackage } from "../installer.ts";
 import { type Checkpoint, hasLeftovers } from "../journal.ts";
 import type { LockEntry } from "../lockfile.ts";
-import { type Place, packageFolder, packagesFolder } from "../place.ts";
+import { type InstallPlace, packageFolder, packagesFolder } from "../place.ts";
 import { overriddenIn, refuseMalicious } from "../refusal.ts";
 import { verdictOf } from "../scan/verdict.ts";
-import type { Source } from "../source.ts";
+import type { PackageSource } from "../source.ts";
 import { folderName, skillKind } from "./kind.ts";
 import { clearOldStages } from "./old-stages.ts";
 
 export type InstallerOptions = Omit<FetchDeps, "registry" | "bundledDir"> &
-  Pick<RegistryOptions, "token"> & {
+  Pick<ClawhubOptions, "token"> & {
     /** The base of relative paths. */
     root: string;
     home: string;
-    places: Readonly<Record<SkillScope, Place>>;
+    places: Readonly<Record<SkillScope, InstallPlace>>;
     log: Logger;
     /** Called after a skill was installed or removed. */
     changed: (change: SkillChange) => Promise<void>;
@@ -68,7 +68,13 @@ export type SkillChange = { session: SessionId | null } & (
 const heldMs = 15 * 60_000;
 
 /** A fetched skill and the place it is for. */
-type Staged = { prepared: Prepared<SkillOutline>; place: Place; folder: string; skill: FetchedSkill; stagedAt: number };
+type Staged = {
+  prepared: PreparedPackage<SkillOutline>;
+  place: InstallPlace;
+  folder: string;
+  skill: FetchedSkill;
+  stagedAt: number;
+};
 
 export class SkillInstaller {
   readonly #options: InstallerOptions;
@@ -192,7 +198,7 @@ export class SkillInstaller {
   }
 
   /** By the name of the skill or of its folder. Throws `not_found` with the nearest name. */
-  async #find(place: Place, name: string): Promise<{ folder: string; entry: LockEntry }> {
+  async #find(place: InstallPlace, name: string): Promise<{ folder: string; entry: LockEntry }> {
     const installed = await this.#installer.installed(place);
     const key = skillKey(name);
     for (const [folder, entry] of installed)
@@ -203,7 +209,7 @@ export class SkillInstaller {
     throw new AegisError("not_found", `no installed skill "${name}"${didYouMean(name, names)}`, { hint });
   }
 
-  async #view(place: Place, folder: string, entry: LockEntry): Promise<InstalledSkillView> {
+  async #view(place: InstallPlace, folder: string, entry: LockEntry): Promise<InstalledSkillView> {
     const { name, source, version, commit, hash, updated_at: installed_at, overridden } = entry;
     const view = {
       name,
@@ -330,7 +336,7 @@ function heldKey({ scope, source, name }: InstallRequest, hash: string): string 
 }
 
 /** The normalized source, which an update fetches again. */
-function sourceText(source: Source): string {
+function sourceText(source: PackageSource): string {
   if (source.kind === "path") return source.path;
   if (source.kind !== "registry") return source.text;
   const owner = source.owner === null ? "" : `@${source.owner}/`;

@@ -11,10 +11,10 @@ import { parseSkill } from "@aegis/skills/parse.ts";
 import { maxPageBytes, readPage } from "@aegis/skills/read-page.ts";
 import { scanLimits, scanRoots } from "@aegis/skills/scan.ts";
 import { commandOf, type SkillOutline, skillKey } from "@aegis/skills/skill.ts";
-import type { Fetched } from "../fetch.ts";
-import type { Kind, Wanted } from "../kind.ts";
+import type { FetchedPackage } from "../fetch.ts";
+import type { Kind, WantedPackage } from "../kind.ts";
 import { asAegisError } from "../problems.ts";
-import { parseSource, type Source } from "../source.ts";
+import { type PackageSource, parseSource } from "../source.ts";
 
 /** Files that operating systems or languages create: not copied, and not an edit if they appear. */
 const ignoredNames: readonly string[] = [".git", ".DS_Store", "__MACOSX", "__pycache__"];
@@ -35,7 +35,7 @@ export const skillKind: Kind<SkillOutline> = {
   problem: asAegisError,
 };
 
-async function folderOf({ dir, path }: Fetched, source: Source): Promise<string> {
+async function folderOf({ dir, path }: FetchedPackage, source: PackageSource): Promise<string> {
   const folder = path === null ? dir : await contentPath(dir, path);
   if (folder !== null && (await stat(folder).catch(() => null))?.isDirectory()) return folder;
   throw new AegisError("not_found", `${source.text} has no folder "${path}"`);
@@ -45,7 +45,7 @@ async function folderOf({ dir, path }: Fetched, source: Source): Promise<string>
 async function pickSkill(
   folder: string,
   fallbackName: string,
-  wanted: Wanted["name"],
+  wanted: WantedPackage["name"],
   signal: AbortSignal,
 ): Promise<{ skill: SkillOutline; folder: string }> {
   const root = { source: "aegis", folder, flat: false, headerless: false } as const;

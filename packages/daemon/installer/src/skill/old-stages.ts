@@ -2,10 +2,10 @@
 import { readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { exists, isErrno } from "@aegis/lib/files.ts";
-import { type Place, packageFolder } from "../place.ts";
+import { type InstallPlace, packageFolder } from "../place.ts";
 
 /** Puts a skill back that the crash left in a stage, and deletes the stages. Call it with exclusive use of the place. */
-export async function clearOldStages(place: Place, stages: string): Promise<void> {
+export async function clearOldStages(place: InstallPlace, stages: string): Promise<void> {
   for (const name of await readdir(stages)) {
     const old = join(stages, name, "old");
     const folder = await changedFolder(join(stages, name, "change.json"));

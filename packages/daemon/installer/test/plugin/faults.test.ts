@@ -21,7 +21,7 @@ import {
 import { tempDir } from "@aegis/test/helpers/temp-dir.ts";
 import { describe, expect, it } from "vitest";
 import { hasLeftovers } from "../../src/journal.ts";
-import type { Place } from "../../src/place.ts";
+import type { InstallPlace } from "../../src/place.ts";
 import type { PluginInstaller } from "../../src/plugin/installer.ts";
 
 const fixture = fileURLToPath(new URL("fixtures/killed.ts", import.meta.url));
@@ -46,7 +46,7 @@ async function perform(installer: PluginInstaller, action: Action, project: Plug
   return installer.uninstall("hello", { purge: false, force: false });
 }
 
-async function placeOf(project: PluginProject): Promise<Place> {
+async function placeOf(project: PluginProject): Promise<InstallPlace> {
   return projectPlace(await buildTrust(project.root, { HOME: project.home }), await openUserKey(project.home));
 }
 

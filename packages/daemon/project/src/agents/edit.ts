@@ -20,7 +20,7 @@ import { type AgentPlace, agentPlaces } from "./places.ts";
 
 export type AgentProject = { root: string; home: string; harnesses: readonly string[] };
 
-export type Written = { file: string; diagnostics: AgentDiagnostic[] };
+export type WrittenAgent = { file: string; diagnostics: AgentDiagnostic[] };
 
 /** Null removes a field; undefined leaves it unchanged. */
 export type AgentChanges = { [Key in keyof Omit<AgentFields, "name">]?: AgentFields[Key] | null | undefined };
@@ -37,7 +37,7 @@ export type NewAgent = {
 };
 
 /** Throws `conflict` if the file exists and `invalid` if the agent would be invalid. */
-export async function createAgent(project: AgentProject, agent: NewAgent): Promise<Written> {
+export async function createAgent(project: AgentProject, agent: NewAgent): Promise<WrittenAgent> {
   const name = agentSlug(agent.name);
   if (name === null || name !== agent.name)
     throw new AegisError("invalid", `"${agent.name.slice(0, 80)}" is not a valid agent name`, {
@@ -59,7 +59,7 @@ export async function createAgent(project: AgentProject, agent: NewAgent): Promi
 export async function editAgent(
   project: AgentProject,
   options: { name: string; changes: AgentChanges; prompt: string | undefined; now: Date },
-): Promise<Written> {
+): Promise<WrittenAgent> {
   const { name, changes, prompt, now } = options;
   const profile = await findAgent(project, name);
   const { file, source } = profile;
@@ -120,7 +120,7 @@ export async function replaceAgentFile(
   file: string,
   changes: AgentChanges,
   next: (old: string | null) => string,
-): Promise<Written> {
+): Promise<WrittenAgent> {
   const base = place.source === "user" ? project.home : project.root;
   const path = await containedPath(base, relative(base, file));
   if (path === null) throw new AegisError("forbidden", `${file} leads out of ${base}`);

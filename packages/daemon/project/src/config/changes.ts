@@ -6,7 +6,7 @@ import { configFileName } from "@aegis/lib/daemon-file.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import { isSeq } from "yaml";
 import { readPath } from "./combine.ts";
-import { type Edited, editConfig, removeOverlay } from "./edit.ts";
+import { type EditedConfig, editConfig, removeOverlay } from "./edit.ts";
 import {
   diskFiles,
   localFileName,
@@ -30,7 +30,7 @@ export async function setValue(
   path: KeyPath,
   value: unknown,
   options: { local?: boolean } = {},
-): Promise<Edited> {
+): Promise<EditedConfig> {
   const place = options.local === true ? { file: localFileName, path } : placeFor(project.root, path);
   return editConfig({ ...project, file: place.file, change: (document) => setPath(document, place.path, value) });
 }
@@ -48,7 +48,7 @@ export async function addEntry(
   section: EntrySection,
   name: string,
   entry: Record<string, unknown>,
-): Promise<Edited> {
+): Promise<EditedConfig> {
   const overlay = overlayFile(section, name);
   if (existsSync(join(project.root, overlay))) throw taken(section, name, overlay);
   return editConfig({
@@ -61,7 +61,7 @@ export async function addEntry(
 }
 
 /** Throws `not_found` with the nearest name, and `invalid` if another entry still refers to this one. */
-export async function removeEntry(project: Project, section: EntrySection, name: string): Promise<Edited> {
+export async function removeEntry(project: Project, section: EntrySection, name: string): Promise<EditedConfig> {
   const overlay = overlayFile(section, name);
   if (existsSync(join(project.root, overlay))) return removeOverlay({ ...project, file: overlay });
   const { config } = await loadProject(project.root, project, diskFiles);
@@ -86,7 +86,7 @@ export function scheduleFile(name: string): string {
 }
 
 /** Adds a folder and keeps the default folder, which an explicit list would replace. */
-export async function addPluginDir(project: Project, folder: string): Promise<Edited> {
+export async function addPluginDir(project: Project, folder: string): Promise<EditedConfig> {
   const folders = await pluginDirs(project);
   if (folders.includes(folder)) return editConfig({ ...project, change: () => {} });
   return editConfig({
@@ -99,7 +99,7 @@ export async function addPluginDir(project: Project, folder: string): Promise<Ed
   });
 }
 
-export async function removePluginDir(project: Project, folder: string): Promise<Edited> {
+export async function removePluginDir(project: Project, folder: string): Promise<EditedConfig> {
   const folders = await pluginDirs(project);
   const index = folders.indexOf(folder);
   if (index === -1)
@@ -117,7 +117,7 @@ export async function removePluginDir(project: Project, folder: string): Promise
 }
 
 /** Disables every part of the plugin. */
-export async function denyPlugin(project: Project, plugin: string): Promise<Edited> {
+export async function denyPlugin(project: Project, plugin: string): Promise<EditedConfig> {
   const denied = await deniedPlugins(project);
   if (denied.includes(plugin)) return editConfig({ ...project, change: () => {} });
   return editConfig({
@@ -130,7 +130,7 @@ export async function denyPlugin(project: Project, plugin: string): Promise<Edit
   });
 }
 
-export async function allowPlugin(project: Project, plugin: string): Promise<Edited> {
+export async function allowPlugin(project: Project, plugin: string): Promise<EditedConfig> {
   const index = (await deniedPlugins(project)).indexOf(plugin);
   return editConfig({
     ...project,

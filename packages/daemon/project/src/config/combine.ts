@@ -4,7 +4,7 @@ import { fileStart } from "./decode.ts";
 import type { ReadSources } from "./files.ts";
 import { locate } from "./positions.ts";
 import { type ConfigProblem, formatPath, type KeyPath } from "./problem.ts";
-import { placeOf, type Source } from "./source.ts";
+import { type ConfigSource, placeOf } from "./source.ts";
 
 /** A problem in the merged configuration. `report` finds the file that causes it. */
 export type Finding = {
@@ -15,7 +15,7 @@ export type Finding = {
   missing?: boolean;
 };
 
-export type Combined = {
+export type CombinedConfig = {
   /** Null keys are removed: Aegis treats them as absent. */
   value: unknown;
   /** True if every file parsed, so that a missing key is really missing. */
@@ -25,9 +25,9 @@ export type Combined = {
   report(finding: Finding): ConfigProblem | null;
 };
 
-export function combine(sources: ReadSources): Combined {
+export function combine(sources: ReadSources): CombinedConfig {
   const problems: ConfigProblem[] = [];
-  const overlays: Source[] = [];
+  const overlays: ConfigSource[] = [];
   let value: unknown = sources.main?.value ?? {};
   for (const overlay of sources.overlays) {
     if (overlay.value !== undefined && readPath(value, overlay.prefix) !== undefined) {
@@ -58,7 +58,7 @@ export function readPath(value: unknown, path: KeyPath): unknown {
   return current;
 }
 
-function report(all: readonly Source[], local: Source | null, finding: Finding): ConfigProblem | null {
+function report(all: readonly ConfigSource[], local: ConfigSource | null, finding: Finding): ConfigProblem | null {
   const key = formatPath(finding.path);
   const found = all
     .filter((source) => source.prefix.every((segment, index) => finding.path[index] === segment))
@@ -77,7 +77,7 @@ function report(all: readonly Source[], local: Source | null, finding: Finding):
   return { file: best.source.file, ...placeOf(best.source, best.offset), key, message: finding.message };
 }
 
-function declaredTwice(overlay: Source, main: Source | null): ConfigProblem {
+function declaredTwice(overlay: ConfigSource, main: ConfigSource | null): ConfigProblem {
   const name = String(overlay.prefix.at(-1));
   const place = main === null ? fileStart : placeOf(main, locate(main.document, overlay.prefix).key);
   const where = `${main?.file ?? ""}:${place.line}:${place.column}`;

@@ -2,12 +2,12 @@
 
 export const maxFileBytes = 1024 * 1024;
 
-export type Place = { line: number; column: number };
+export type TextPosition = { line: number; column: number };
 
-export const fileStart: Place = { line: 1, column: 1 };
+export const fileStart: TextPosition = { line: 1, column: 1 };
 
 /** Returns the text, or the reason why the bytes are not a usable config file. */
-export function decodeText(bytes: Uint8Array): { text: string } | { at: Place; message: string } {
+export function decodeText(bytes: Uint8Array): { text: string } | { at: TextPosition; message: string } {
   if (bytes.length > maxFileBytes) return { at: fileStart, message: tooLarge(bytes.length) };
   const zero = bytes.indexOf(0);
   if (zero !== -1) return { at: placeOfByte(bytes, zero), message: "expected text, found a NUL byte" };
@@ -22,7 +22,7 @@ export function tooLarge(size: number): string {
   return `expected at most ${maxFileBytes} bytes, found ${size}`;
 }
 
-function placeOfByte(bytes: Uint8Array, index: number): Place {
+function placeOfByte(bytes: Uint8Array, index: number): TextPosition {
   const before = Buffer.from(bytes.subarray(0, index)).toString("utf8");
   const lineStart = before.lastIndexOf("\n") + 1;
   return { line: before.split("\n").length, column: before.length - lineStart + 1 };

@@ -27,10 +27,10 @@ export type EditOptions = KnownNames & {
   lock?: LockOptions;
 };
 
-export type Edited = { file: string; changed: boolean; loaded: LoadedConfig };
+export type EditedConfig = { file: string; changed: boolean; loaded: LoadedConfig };
 
 /** Throws `invalid` with the problems in `details` if the configuration would be invalid, and writes nothing. */
-export async function editConfig(options: EditOptions): Promise<Edited> {
+export async function editConfig(options: EditOptions): Promise<EditedConfig> {
   return replaceFile(options, (text) => edited(text, options.change));
 }
 
@@ -56,7 +56,9 @@ export async function previewEdit(options: PreviewOptions): Promise<Uint8Array |
 }
 
 /** Deletes an overlay file with the same validation. */
-export async function removeOverlay(options: Omit<EditOptions, "change" | "file"> & { file: string }): Promise<Edited> {
+export async function removeOverlay(
+  options: Omit<EditOptions, "change" | "file"> & { file: string },
+): Promise<EditedConfig> {
   if (describeFile(options.file)?.kind !== "overlay") throw notConfigFile(options.file);
   return replaceFile(options, () => null);
 }
@@ -97,7 +99,7 @@ async function planFile(
   return { bytes, loaded };
 }
 
-async function replaceFile(target: Target, next: (text: string) => string | null): Promise<Edited> {
+async function replaceFile(target: Target, next: (text: string) => string | null): Promise<EditedConfig> {
   const { root, file = configFileName } = target;
   if (describeFile(file) === null) throw notConfigFile(file);
   // Follows a link inside the project; refuses one that leaves it.
@@ -112,7 +114,7 @@ async function replaceLocked(
   file: string,
   path: string,
   next: (text: string) => string | null,
-): Promise<Edited> {
+): Promise<EditedConfig> {
   const { root } = target;
   const old = await readOld(path);
   const as = { ...target, files: diskFiles };

@@ -6,7 +6,7 @@ import { ifMissing, isErrno, readRegular } from "@aegis/lib/files.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import { fileStart, maxFileBytes } from "./decode.ts";
 import { type ConfigProblem, formatPath, type KeyPath } from "./problem.ts";
-import { parseSource, type Source } from "./source.ts";
+import { type ConfigSource, parseSource } from "./source.ts";
 
 export const localFileName = ".aegis.local.yaml";
 export const overlayFolder = ".aegis";
@@ -40,11 +40,16 @@ export function overlayPrefix(section: OverlaySection, name: string): KeyPath {
   return section === "groups" ? ["groups", "presets", name] : [section, name];
 }
 
-export type ReadSources = { main: Source | null; overlays: Source[]; local: Source | null; problems: ConfigProblem[] };
+export type ReadSources = {
+  main: ConfigSource | null;
+  overlays: ConfigSource[];
+  local: ConfigSource | null;
+  problems: ConfigProblem[];
+};
 
 export async function readSources(root: string, files: ConfigFiles): Promise<ReadSources> {
   const problems: ConfigProblem[] = [];
-  const read = async (path: string): Promise<Source | null> => {
+  const read = async (path: string): Promise<ConfigSource | null> => {
     const file = relative(root, path);
     const prefix = describeFile(file)?.prefix ?? [];
     try {

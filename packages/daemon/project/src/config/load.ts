@@ -9,7 +9,7 @@ import { errorText } from "@aegis/lib/log.ts";
 import { AgentFiles } from "../agents/files.ts";
 import { agentPlaces } from "../agents/places.ts";
 import { offlineAgent } from "../harnesses/detect.ts";
-import { type Combined, combine, type Finding, readPath } from "./combine.ts";
+import { type CombinedConfig, combine, type Finding, readPath } from "./combine.ts";
 import { type Config, resolveConfig } from "./config.ts";
 import { decodeText } from "./decode.ts";
 import { explainIssues } from "./explain.ts";
@@ -76,7 +76,7 @@ export async function loadProject(root: string, known: KnownNames, files: Config
   };
 }
 
-function emptyToolLists({ agents }: ParsedConfig, { report }: Combined): ConfigProblem[] {
+function emptyToolLists({ agents }: ParsedConfig, { report }: CombinedConfig): ConfigProblem[] {
   const message = "an empty list counts as not written; for an agent without tools write none";
   return Object.entries(agents).flatMap(([slug, entry]) => {
     const key = entry.tools === undefined ? "tools_allow" : "tools";

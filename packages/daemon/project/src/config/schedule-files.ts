@@ -8,16 +8,16 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import type { ScheduleEntry } from "@aegis/contract/schedule.ts";
 import { type Document, isMap } from "yaml";
 import { isOverriddenLocally, type Project, removeEntry, scheduleFile, setValue } from "./changes.ts";
-import { type Edited, editConfig } from "./edit.ts";
+import { type EditedConfig, editConfig } from "./edit.ts";
 import { setPath } from "./paths.ts";
 
 export type ScheduleFiles = {
   /** Writes or replaces `.aegis/schedules/<name>.yaml`. Throws `invalid` with all problems. */
-  writeAtomic(name: string, entry: ScheduleEntry, options?: WriteOptions): Promise<Edited>;
+  writeAtomic(name: string, entry: ScheduleEntry, options?: WriteOptions): Promise<EditedConfig>;
   /** Removes the entry from the file that declares it. Throws `not_found` with the nearest name. */
-  remove(name: string): Promise<Edited>;
+  remove(name: string): Promise<EditedConfig>;
   /** Edits the file whose value takes effect; comments stay. */
-  setEnabled(name: string, enabled: boolean): Promise<Edited>;
+  setEnabled(name: string, enabled: boolean): Promise<EditedConfig>;
 };
 
 type WriteOptions = {

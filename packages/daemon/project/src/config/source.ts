@@ -16,11 +16,11 @@ import {
   type Scalar,
   visit,
 } from "yaml";
-import { decodeText, type Place } from "./decode.ts";
+import { decodeText, type TextPosition } from "./decode.ts";
 import { isMergeKey, offsetOf, pathAt } from "./positions.ts";
 import { type ConfigProblem, formatPath, type KeyPath } from "./problem.ts";
 
-export type Source = {
+export type ConfigSource = {
   /** Relative to the project's folder. */
   file: string;
   /** The position of the file's content in the whole configuration: `["queues", "build"]` for an overlay. */
@@ -37,11 +37,11 @@ export type Source = {
 /** A longer list would hide the first errors. */
 const maxSyntaxErrors = 20;
 
-export function parseSource(file: string, prefix: KeyPath, bytes: Uint8Array): Source {
+export function parseSource(file: string, prefix: KeyPath, bytes: Uint8Array): ConfigSource {
   const lines = new LineCounter();
   const decoded = decodeText(bytes);
   const document = parseYaml("text" in decoded ? decoded.text : "", lines);
-  const source: Source = { file, prefix, document, lines, value: undefined, brokenAt: null, problems: [] };
+  const source: ConfigSource = { file, prefix, document, lines, value: undefined, brokenAt: null, problems: [] };
   if (!("text" in decoded)) {
     source.problems.push({ file, ...decoded.at, key: formatPath(prefix), message: decoded.message });
     return source;
@@ -78,12 +78,12 @@ export function parseYaml(text: string, lineCounter?: LineCounter): Document.Par
   });
 }
 
-export function placeOf(source: Source, offset: number): Place {
+export function placeOf(source: ConfigSource, offset: number): TextPosition {
   const { line, col } = source.lines.linePos(offset);
   return { line: Math.max(line, 1), column: Math.max(col, 1) };
 }
 
-function problemAt(source: Source, offset: number, message: string): ConfigProblem {
+function problemAt(source: ConfigSource, offset: number, message: string): ConfigProblem {
   const key = formatPath([...source.prefix, ...pathAt(source.document.contents, offset)]);
   return { file: source.file, ...placeOf(source, offset), key, message };
 }
@@ -95,7 +95,7 @@ function syntaxMessage(error: { code: string; message: string }): string {
   return `not valid YAML: ${error.message.replace(/\.$/, "")}`;
 }
 
-function toValue(source: Source): unknown {
+function toValue(source: ConfigSource): unknown {
   try {
     // Aliases were already counted, including what they expand to.
     return source.document.toJS({ maxAliasCount: -1 }) ?? {};

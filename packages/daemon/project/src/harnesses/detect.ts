@@ -8,7 +8,7 @@ import { type Agent, unsaidAgentFields } from "@aegis/contract/agent.ts";
 import { harnesses } from "@aegis/drivers/all.ts";
 import type { Probe } from "@aegis/drivers/driver.ts";
 
-export type Detected = {
+export type DetectedAgents = {
   agents: Agent[];
   choice: AgentChoice;
   /** Agents whose harness was started and failed. */
@@ -48,7 +48,7 @@ export const offlineAgent: Agent = {
  * Returns every agent found, with the first one that starts as the default. It starts only the harnesses up to that
  * one, because the start of the daemon waits for the result.
  */
-export async function detectAgents(options: DetectOptions): Promise<Detected> {
+export async function detectAgents(options: DetectOptions): Promise<DetectedAgents> {
   const agents: Agent[] = [];
   const broken: string[] = [];
   const reasons: string[] = [];

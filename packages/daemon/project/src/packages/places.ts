@@ -3,7 +3,7 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { AegisError, isAegisError } from "@aegis/contract/errors.ts";
 import { hasLeftovers, recoverWorkspaces } from "@aegis/installer/journal.ts";
-import type { Place, Seal, Signer } from "@aegis/installer/place.ts";
+import type { InstallPlace, Seal, Signer } from "@aegis/installer/place.ts";
 import { stateDir } from "@aegis/lib/daemon-file.ts";
 import { makePrivateDir } from "@aegis/lib/files.ts";
 import type { UserKey } from "@aegis/lib/user-key.ts";
@@ -13,7 +13,7 @@ import { containedStateDir } from "../state/folder.ts";
 import type { ProjectTrust } from "../trust/project-trust.ts";
 
 /** An install may edit the configuration, so it holds the lock of the configuration's writers. */
-export function projectPlace(trust: ProjectTrust, key: UserKey): Place {
+export function projectPlace(trust: ProjectTrust, key: UserKey): InstallPlace {
   const { root } = trust;
   return {
     scope: "project",
@@ -27,7 +27,7 @@ export function projectPlace(trust: ProjectTrust, key: UserKey): Place {
 }
 
 /** Only skills are installed here, and they need no trust. */
-export async function userPlace(home: string, key: UserKey): Promise<Place> {
+export async function userPlace(home: string, key: UserKey): Promise<InstallPlace> {
   const folder = join(home, ".aegis");
   await makePrivateDir(folder);
   const root = await realpath(folder);
@@ -44,7 +44,7 @@ export async function userPlace(home: string, key: UserKey): Promise<Place> {
 }
 
 /** Completes or rolls back interrupted installs. Returns descriptions of what was done. Leaves a running install alone. */
-export async function settleInstalls(place: Place): Promise<string[]> {
+export async function settleInstalls(place: InstallPlace): Promise<string[]> {
   if (!(await hasLeftovers(place))) return [];
   try {
     return await place.exclusively(() => recoverWorkspaces(place));
@@ -55,7 +55,7 @@ export async function settleInstalls(place: Place): Promise<string[]> {
 }
 
 /** Throws `conflict` immediately if another install is running, because that one may be waiting for a person. */
-export async function alone<T>({ root, installs }: Place, work: () => Promise<T>): Promise<T> {
+export async function alone<T>({ root, installs }: InstallPlace, work: () => Promise<T>): Promise<T> {
   let started = false;
   await containedStateDir(root);
   try {

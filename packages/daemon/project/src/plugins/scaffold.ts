@@ -7,10 +7,10 @@ import { packageVersion } from "@aegis/lib/version.ts";
 import { pluginNameProblem } from "@aegis/plugins/manifest.ts";
 import { linkAegis } from "./link.ts";
 
-export type Scaffolded = { place: string; files: Pick<TemplateFile, "path" | "about">[] };
+export type ScaffoldedPlugin = { place: string; files: Pick<TemplateFile, "path" | "about">[] };
 
 /** Creates the plugin's folder in `dir`. Throws `invalid` for a wrong name and `conflict` for a name in use. */
-export async function scaffoldPlugin(dir: string, name: string, kind: PluginKind): Promise<Scaffolded> {
+export async function scaffoldPlugin(dir: string, name: string, kind: PluginKind): Promise<ScaffoldedPlugin> {
   const problem = pluginNameProblem(name);
   if (problem !== null) throw new AegisError("invalid", `name: ${problem}`);
   const place = join(dir, name);

@@ -17,10 +17,10 @@ const namePattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const nameLength = 64;
 const descriptionLength = 1024;
 
-export type Validated = { files: number; diagnostics: SkillDiagnostic[] };
+export type ValidatedSkills = { files: number; diagnostics: SkillDiagnostic[] };
 
 /** Validates all skills of the project, or those at `paths`. Throws `not_found` for a path that does not exist. */
-export async function validateSkills(project: SkillProject, paths: readonly string[]): Promise<Validated> {
+export async function validateSkills(project: SkillProject, paths: readonly string[]): Promise<ValidatedSkills> {
   const roots = paths.length === 0 ? projectRoots(project) : await Promise.all(paths.map(rootAt));
   const library = new SkillLibrary({ roots: () => ({ above: roots, below: [] }), now: Date.now });
   const { skills, hidden, diagnostics } = await library.refresh(new AbortController().signal);

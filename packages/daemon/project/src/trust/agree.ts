@@ -20,10 +20,10 @@ import { harnessItems } from "./harness-files.ts";
 import { allOf, commandItems, pluginItems, projectItems } from "./items.ts";
 import { buildTrust } from "./project-trust.ts";
 
-export type Judged = { item: TrustItem; verdict: TrustVerdict };
+export type JudgedTrustItem = { item: TrustItem; verdict: TrustVerdict };
 
 /** What agents would run in a worktree of the project where it differs from what the project itself has. */
-export async function listWorktreeTrust(project: TrustProject, worktree: string): Promise<Judged[]> {
+export async function listWorktreeTrust(project: TrustProject, worktree: string): Promise<JudgedTrustItem[]> {
   const { root, trust } = await buildTrust(project.root, project.env);
   const { agents } = await readAgents({ ...project, root });
   const contents = new Contents();
@@ -46,7 +46,7 @@ export async function agreeInWorktree(
 export type TrustProject = { root: string; env: Environment; harnesses: readonly string[] };
 
 /** Everything in the project that could run code, and whether each item is trusted. */
-export async function listTrust(project: TrustProject): Promise<Judged[]> {
+export async function listTrust(project: TrustProject): Promise<JudgedTrustItem[]> {
   const { root, trust } = await buildTrust(project.root, project.env);
   return Promise.all(
     (await allItems({ ...project, root })).map(async ({ item, dir }) => ({
@@ -83,7 +83,7 @@ export async function isAlwaysTrusted(project: Pick<TrustProject, "root" | "env"
 }
 
 /** Finds a plugin in the project's folders by name. Throws `not_found` with the nearest name. */
-export async function findPlugin(project: TrustProject, name: string): Promise<Judged> {
+export async function findPlugin(project: TrustProject, name: string): Promise<JudgedTrustItem> {
   const plugins = (await listTrust(project)).filter(({ item }) => item.kind === "plugin");
   const found = plugins.find(({ item }) => item.name === name);
   if (found !== undefined) return found;

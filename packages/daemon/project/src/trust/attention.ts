@@ -4,7 +4,7 @@ import type { PluginView } from "@aegis/contract/plugin.ts";
 import type { Trust } from "@aegis/plugins/trust/trust.ts";
 import { commandItems } from "./items.ts";
 import type { ConsentCheck } from "./judge.ts";
-import type { Untrusted } from "./trusted-settings.ts";
+import type { UntrustedItem } from "./trusted-settings.ts";
 
 export type Attention = Status["attention"];
 
@@ -13,7 +13,7 @@ export type AttentionOptions = {
   trust: Trust;
   judge: Pick<ConsentCheck, "pluginVerdict">;
   /** The current list, not the one from when the settings were loaded. */
-  untrusted: readonly Untrusted[];
+  untrusted: readonly UntrustedItem[];
   plugins: readonly PluginView[];
 };
 

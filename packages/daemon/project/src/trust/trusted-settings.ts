@@ -14,11 +14,11 @@ import type { Contents } from "./contents.ts";
 import { projectItems } from "./items.ts";
 import { withDefaultAt } from "./setting-items.ts";
 
-export type Untrusted = { item: TrustItem; reason: Refusal["reason"]; changes: readonly PartChange[] };
+export type UntrustedItem = { item: TrustItem; reason: Refusal["reason"]; changes: readonly PartChange[] };
 
 export type TrustedSettings = Settings & {
   /** The parts of the project's files that have no effect, except plugins. */
-  untrusted: Untrusted[];
+  untrusted: UntrustedItem[];
   /** The reason why an agent must not start, or null. */
   refusal: (agent: Agent) => string | null;
 };
@@ -31,7 +31,7 @@ export async function trustedSettings(
 ): Promise<TrustedSettings> {
   const { config, agents } = settings;
   const items = await projectItems(root, config, agents, contents);
-  const untrusted: Untrusted[] = [];
+  const untrusted: UntrustedItem[] = [];
   const refused = async (item: TrustItem | undefined): Promise<string | null> => {
     if (item === undefined) return null;
     const verdict = await trust.judge(item);
@@ -71,7 +71,7 @@ export async function trustedSettings(
 }
 
 /** Formats one line for people. */
-export function untrustedLine({ item, reason, changes }: Untrusted): string {
+export function untrustedLine({ item, reason, changes }: UntrustedItem): string {
   const why = reason === "changed" ? "changed since you trusted it" : "not trusted yet";
   return `${item.kind} ${item.name} (${item.file}): ${why}: ${item.what}${whatChanged(changes)}`;
 }
@@ -79,7 +79,7 @@ export function untrustedLine({ item, reason, changes }: Untrusted): string {
 /** Names what changed, so that a person need not look for it. */
 export function refusalText(
   { kind, name, file, what }: TrustItem,
-  { reason, changes }: Omit<Untrusted, "item">,
+  { reason, changes }: Omit<UntrustedItem, "item">,
 ): string {
   const why = reason === "changed" ? "changed since you trusted it" : "is not trusted here";
   return `${kind} ${name} of ${file} ${why}: ${what}${whatChanged(changes)}`;
