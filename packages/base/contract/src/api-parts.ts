@@ -33,7 +33,8 @@ export const flag = z.stringbool().default(false);
 /** A database of the project that was lost: what happened to it, and its present name in the state folder. */
 export const storeLossSchema = z.object({
   at: z.number(),
-  kind: z.enum(["damaged", "emptied", "missing"]),
+  /** `behind`: it is there, but lacks commits that the transcripts have. */
+  kind: z.enum(["damaged", "emptied", "missing", "behind"]),
   reason: z.string().nullable(),
   set_aside: z.string().nullable(),
 });

@@ -9,15 +9,20 @@ const firstTailBytes = 16 * 1024;
 /** Removes a truncated last line and returns the seq of the last complete one. */
 export async function repairTail(file: FileHandle): Promise<Mark> {
   const { size } = await file.stat();
+  const mark = await readTail(file, size);
+  if (mark.size < size) await file.truncate(mark.size);
+  return mark;
+}
+
+/** The last complete line: its seq, zero if there is none, and where it ends. */
+export async function readTail(file: FileHandle, size: number): Promise<Mark> {
   for (let length = firstTailBytes; ; length *= 4) {
     const start = Math.max(0, size - length);
     const tail = await readAll(file, start, size - start);
     const found = lastWholeLine(tail);
     // The end of a line is not valid JSON, so a line that starts before the tail is not mistaken for a complete one.
     if (found === null && start > 0) continue;
-    const end = found === null ? 0 : start + found.end;
-    if (end < size) await file.truncate(end);
-    return { seq: found?.seq ?? 0, size: end };
+    return { seq: found?.seq ?? 0, size: found === null ? 0 : start + found.end };
   }
 }
 

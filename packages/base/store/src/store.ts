@@ -68,10 +68,10 @@ export type Writers = "all" | "own" | "others";
 
 export type CommitListener = (events: readonly Event[]) => void;
 
-/** A database that held this project's sessions and is gone from its place. */
+/** A database that held this project's sessions and is gone from its place, or has lost its newest commits. */
 export type StoreLoss = {
   at: number;
-  kind: "damaged" | "emptied" | "missing";
+  kind: "damaged" | "emptied" | "missing" | "behind";
   /** What was found wrong with it. */
   reason: string | null;
   /** The name it has now, in the same folder. */

@@ -226,13 +226,11 @@ describe("codes", () => {
     expect(text).not.toContain(done?.value.key);
   });
 
-  it("are refused after ten wrong ones, until a minute has passed", async () => {
-    const { time, access: web } = access();
+  it("work after any number of wrong ones, so that no program can lock the person out", async () => {
+    const { access: web } = access();
     const { code } = web.newCode();
-    for (let index = 0; index < 10; index++) expect(await failure(web.login("wrong", ""))).toBe("unauthorized");
-    expect(await failure(web.login(code, ""))).toBe("too_many");
-    time.now += 60_000;
-    expect(await web.login(web.newCode().code, "")).toMatchObject({ key: expect.any(String) });
+    for (let index = 0; index < 100; index++) expect(await failure(web.login("wrong", ""))).toBe("unauthorized");
+    expect(await web.login(code, "")).toMatchObject({ key: expect.any(String) });
   });
 
   it("are open five at a time: the oldest makes room", async () => {

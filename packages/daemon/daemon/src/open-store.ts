@@ -10,6 +10,7 @@ import type { HeldState } from "@aegis/project/state/hold.ts";
 import type { Store } from "@aegis/store/store.ts";
 import { Connection } from "@aegis/store-sqlite/connection.ts";
 import { openSqliteStore } from "@aegis/store-sqlite/store.ts";
+import { noteLostCommits } from "./lost-commits.ts";
 
 export type OpenStoreOptions = {
   root: string;
@@ -62,6 +63,7 @@ export async function openStore(options: OpenStoreOptions, scope: AsyncDisposabl
     await store.close();
     await state.closed();
   });
+  if (!state.wasClosed) await noteLostCommits(state.dir, store, clock);
   return store;
 }
 

@@ -23,7 +23,6 @@ export type AccessOptions = { clock: Pick<Clock, "now">; store: BrowserStore };
 
 const codeMs = 60_000;
 const openCodes = 5;
-const wrongPerMinute = 10;
 /** How long a cookie is valid without use. */
 export const cookieMs = 30 * 24 * 3_600_000;
 /** The time of the last use is written at most this often. */
@@ -36,7 +35,6 @@ export class WebAccess {
   #records: BrowserRecord[] | null = null;
   /** Hashes of the open codes, oldest first, and when each expires. */
   readonly #codes = new Map<string, number>();
-  #wrong: number[] = [];
   readonly #open = new Map<string, Set<ServerResponse>>();
   #writing: Promise<void> = Promise.resolve();
 
@@ -57,19 +55,17 @@ export class WebAccess {
     return { code, expires_at };
   }
 
-  /** Exchanges a code. The code is gone before the first await, so that two requests cannot both use it. */
+  /**
+   * Exchanges a code. Wrong codes are not counted: a code has 128 bits, and a limit would let any program on this machine
+   * lock the person out. The code is gone before the first await, so that two requests cannot both use it.
+   */
   async login(code: string, userAgent: string): Promise<{ id: string; cookie: string; key: string }> {
     const now = this.#clock.now();
-    this.#wrong = this.#wrong.filter((at) => now - at < codeMs);
-    if (this.#wrong.length >= wrongPerMinute)
-      throw new AegisError("too_many", "too many wrong codes: wait a minute", { hint: "then run `aegis web` again" });
     this.#dropExpired();
-    if (!this.#codes.delete(hash(code))) {
-      this.#wrong.push(now);
+    if (!this.#codes.delete(hash(code)))
       throw new AegisError("unauthorized", "the code is wrong, expired or used already", {
         hint: "run `aegis web` again: a code is valid for 60 seconds and for one browser",
       });
-    }
     const [id, cookie, key] = [`web_${randomBytes(6).toString("hex")}`, secret(), secret()];
     const browser = { id, user_agent: userAgent.slice(0, userAgentLength), created_at: now, last_used_at: now };
     this.#set([...this.#all(), { ...browser, cookie: hash(cookie), key: hash(key) }]);

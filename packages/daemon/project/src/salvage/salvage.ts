@@ -75,7 +75,7 @@ export async function salvage(place: StatePlace, { from, agree }: SalvageOptions
       report.left.push({ what: `${rebuilt.session.handle} (${id})`, reason: errorText(error) });
     }
   }
-  await forgetLosses(state.dir);
+  await forgetLosses(state.dir, place.clock.now());
   return report;
 }
 
@@ -84,7 +84,7 @@ export async function forget(place: StatePlace): Promise<StoreLoss[]> {
   await using scope = new AsyncDisposableStack();
   const { dir } = await holdState(place, scope);
   const losses = await readLosses(dir);
-  await forgetLosses(dir);
+  await forgetLosses(dir, place.clock.now());
   return losses;
 }
 

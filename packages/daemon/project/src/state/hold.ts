@@ -26,6 +26,8 @@ export type HeldState = {
   /** The identity for a new database. */
   owner: DatabaseOwner;
   losses: LossLog;
+  /** Whether the last process that used the database closed it. */
+  wasClosed: boolean;
   /** Restores the marker if it was deleted or replaced. Returns true if it had to. */
   restoreMarker(): Promise<boolean>;
   /** Records the content of the database. Call it after closing the database and before another process may use it. */
@@ -86,7 +88,8 @@ export async function holdState(
     return true;
   };
   const losses = { expected: entry.file !== null, note: (loss: StoreLoss) => noteLoss(dir, loss) };
-  return { dir, key, lock, owner: { id, begun }, losses, restoreMarker, closed, left };
+  const wasClosed = entry.closed !== null;
+  return { dir, key, lock, owner: { id, begun }, losses, wasClosed, restoreMarker, closed, left };
 }
 
 /** Marks a new state folder as the user's. Throws `UnknownStateError` if the folder holds unknown state. */

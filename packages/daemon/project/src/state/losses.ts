@@ -2,7 +2,7 @@
  * `.aegis/state/lost.json`: databases of this project that were lost and not restored. A daemon reports them until a
  * person has run `aegis store salvage` or `aegis store forget`.
  */
-import { readFile, realpath, rm } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { storeLossSchema } from "@aegis/contract/api-parts.ts";
 import { stateDir, storePath } from "@aegis/lib/daemon-file.ts";
@@ -13,16 +13,28 @@ import { looksLikeDatabase, sizeOf } from "./fingerprint.ts";
 import { isThere } from "./folder.ts";
 import { judgeState } from "./judge.ts";
 
-const fileSchema = z.object({ losses: z.array(storeLossSchema) });
+/** `settled_at`: when a person restored or forgot the losses before. */
+const fileSchema = z.object({ losses: z.array(storeLossSchema), settled_at: z.number().optional() });
+type LossFile = z.infer<typeof fileSchema>;
 /** Older entries add no information. */
 const mostLosses = 20;
 
 /** Oldest first. An unreadable file counts as empty, because it only repeats what the log contains. */
 export async function readLosses(stateDir: string): Promise<StoreLoss[]> {
+  return (await readLossFile(stateDir)).losses;
+}
+
+/** What is older than this was lost before and is known. */
+export async function newestLossAt(stateDir: string): Promise<number> {
+  const { losses, settled_at = 0 } = await readLossFile(stateDir);
+  return Math.max(settled_at, ...losses.map(({ at }) => at));
+}
+
+async function readLossFile(stateDir: string): Promise<LossFile> {
   try {
-    return fileSchema.parse(JSON.parse(await readFile(pathOf(stateDir), "utf8")), { jitless: true }).losses;
+    return fileSchema.parse(JSON.parse(await readFile(pathOf(stateDir), "utf8")), { jitless: true });
   } catch (error) {
-    if (isErrno(error, "ENOENT", "ENOTDIR") || !isErrno(error)) return [];
+    if (isErrno(error, "ENOENT", "ENOTDIR") || !isErrno(error)) return { losses: [] };
     throw error;
   }
 }
@@ -36,8 +48,10 @@ export async function noteLoss(stateDir: string, loss: StoreLoss): Promise<void>
   await writeAtomic(pathOf(stateDir), `${JSON.stringify({ losses }, null, 2)}\n`, { mode: 0o600 });
 }
 
-export async function forgetLosses(stateDir: string): Promise<void> {
-  await rm(pathOf(stateDir), { force: true });
+export async function forgetLosses(stateDir: string, at: number): Promise<void> {
+  if ((await readLosses(stateDir)).length === 0) return;
+  const settled: LossFile = { losses: [], settled_at: at };
+  await writeAtomic(pathOf(stateDir), `${JSON.stringify(settled, null, 2)}\n`, { mode: 0o600 });
 }
 
 function pathOf(stateDir: string): string {

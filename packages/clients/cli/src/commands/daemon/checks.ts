@@ -18,6 +18,7 @@ import { createStyle } from "../../format/style.ts";
 import { bytes, plural } from "../../format/text.ts";
 import { relativeTime } from "../../format/time.ts";
 import type { CliContext } from "../../terminal/context.ts";
+import { lossLines } from "../project/store.ts";
 
 export type Finding = {
   /** `none`: absent and not needed. */
@@ -288,6 +289,10 @@ async function checkStore({ root, env }: Project): Promise<Finding[]> {
     ];
   }
   if (finding.state !== "ours") return [ok("no database yet")];
+  const { lossesWithoutDaemon } = await import("@aegis/project/state/losses.ts");
+  const losses = lossLines(status?.store.losses ?? (await lossesWithoutDaemon(root, homeOf(env))));
+  if (losses.length > 0)
+    return [fail(losses.slice(0, -1).join(" "), "aegis down, then aegis store salvage; or aegis store forget")];
   return [
     ok(status === null ? "the database is intact" : `the database is intact, ${bytes(status.store.bytes)}, in use`),
   ];

@@ -53,6 +53,8 @@ export function lossLines(losses: Status["store"]["losses"] | undefined): string
   const lines = losses.map(({ at, kind, reason, set_aside }) => {
     const when = new Date(at).toISOString().slice(0, 16).replace("T", " ");
     const why = reason === null ? "" : ` (${oneLine(reason)})`;
+    if (kind === "behind")
+      return `The database of this project lacks its newest events${why}; this was detected ${when} UTC. Its write-ahead log was removed, or an older copy replaced it.`;
     const where = set_aside === null ? "" : `, and is kept as .aegis/state/${oneLine(set_aside)}`;
     return `The database of this project was ${kind}${why}; this was detected ${when} UTC${where}. A new, empty one replaced it.`;
   });
