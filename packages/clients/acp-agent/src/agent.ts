@@ -23,7 +23,7 @@ import {
 import { type Attachment, asRequestError } from "./attachment.ts";
 import { agentModel, agentOption, type Choices, modelOption } from "./choices.ts";
 import { Editor } from "./editor.ts";
-import { Project, type ProjectLink } from "./project.ts";
+import { AcpProject, type ProjectLink } from "./project.ts";
 import { PromptProblem, readPrompt } from "./prompt-blocks.ts";
 import { textBlock } from "./updates.ts";
 
@@ -43,7 +43,7 @@ const slashCommand = /^\/([\w:.-]+)(?:\s+([\s\S]*))?$/;
 export class AcpAgent {
   readonly #options: AcpAgentOptions;
   readonly #closing = new AbortController();
-  readonly #projects = new Map<string, Project>();
+  readonly #projects = new Map<string, AcpProject>();
   #editor: Editor | null = null;
   #warnedOfServers = false;
 
@@ -168,19 +168,19 @@ export class AcpAgent {
     this.#closing.abort();
   }
 
-  async #project(cwd: string): Promise<Project> {
+  async #project(cwd: string): Promise<AcpProject> {
     const link = await this.#options.open(cwd, { start: true });
     if (link === null) throw invalid(`there is no project in ${cwd}`);
     const known = this.#projects.get(link.root);
     if (known !== undefined) return known;
     if (this.#editor === null) throw invalid("send `initialize` first");
     const { warn } = this.#options;
-    const project = new Project({ link, editor: this.#editor, signal: this.#closing.signal, warn });
+    const project = new AcpProject({ link, editor: this.#editor, signal: this.#closing.signal, warn });
     this.#projects.set(link.root, project);
     return project;
   }
 
-  #find(id: string): { project: Project; attachment: Attachment } {
+  #find(id: string): { project: AcpProject; attachment: Attachment } {
     for (const project of this.#projects.values()) {
       const attachment = project.attached.find((one) => one.id === id);
       if (attachment !== undefined) return { project, attachment };
@@ -189,7 +189,7 @@ export class AcpAgent {
   }
 
   /** Editors drop updates for a session whose response they have not read yet. */
-  async #shown(project: Project, attachment: Attachment, session: SessionView): Promise<Choices> {
+  async #shown(project: AcpProject, attachment: Attachment, session: SessionView): Promise<Choices> {
     const choices = await project.choices(session);
     setImmediate(() => {
       project.introduce(attachment).catch((error: unknown) => this.#options.warn(String(error)));
@@ -198,7 +198,7 @@ export class AcpAgent {
   }
 
   async #assign(
-    project: Project,
+    project: AcpProject,
     attachment: Attachment,
     body: { agent: string } | { model: string | null },
   ): Promise<void> {
@@ -220,13 +220,13 @@ function readBlocks(blocks: PromptRequest["prompt"]) {
   }
 }
 
-async function isCommand(project: Project, name: string): Promise<boolean> {
+async function isCommand(project: AcpProject, name: string): Promise<boolean> {
   const { commands } = await project.client.call("listCommands");
   return commands.some((command) => command.name === name && command.status === "ready");
 }
 
 /** Editors create a session for each new tab. */
-async function closeUnused(project: Project, { id, created }: Attachment): Promise<void> {
+async function closeUnused(project: AcpProject, { id, created }: Attachment): Promise<void> {
   if (!created) return;
   const { session } = await project.client.call("getSession", { path: { session: id } });
   if (session.last_turn_at !== null || session.pending > 0 || session.closed_at !== null) return;

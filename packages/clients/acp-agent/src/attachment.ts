@@ -1,7 +1,7 @@
 /** One session that the editor shows: follows its events and sends the editor's prompts to it. */
 
 import type { Client } from "@aegis/client/client.ts";
-import type { Followed } from "@aegis/client/events.ts";
+import type { FollowedItem } from "@aegis/client/events.ts";
 import { waitForMessage } from "@aegis/client/wait.ts";
 import { AegisError, isAegisError } from "@aegis/contract/errors.ts";
 import type { Event } from "@aegis/contract/event.ts";
@@ -13,7 +13,7 @@ import { type PromptResponse, RequestError, type SessionUpdate } from "@agentcli
 import type { Editor } from "./editor.ts";
 import type { PromptMessage } from "./prompt-blocks.ts";
 import { promptResponse } from "./prompt-end.ts";
-import { type Level, textBlock, UpdateMapper } from "./updates.ts";
+import { type NoticeLevel, textBlock, UpdateMapper } from "./updates.ts";
 
 export type AttachmentOptions = {
   session: SessionView;
@@ -69,7 +69,7 @@ export class Attachment {
     this.#early = null;
   }
 
-  async take(item: Followed): Promise<void> {
+  async take(item: FollowedItem): Promise<void> {
     if (item.kind === "delta") {
       if (this.#early !== null) return;
       const update = this.#mapper.delta(item.delta);
@@ -82,7 +82,7 @@ export class Attachment {
     return this.#options.editor.update(this.id, update);
   }
 
-  async notice(level: Level, text: string): Promise<void> {
+  async notice(level: NoticeLevel, text: string): Promise<void> {
     const id = `notice-${newId("msg", Date.now())}`;
     for (const update of this.#mapper.notice(id, level, text)) await this.update(update);
   }

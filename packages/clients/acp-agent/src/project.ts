@@ -1,7 +1,7 @@
 /** One project that the editor works in: its daemon's events, and the sessions that the editor shows. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "@aegis/client/client.ts";
-import { type Followed, followEvents } from "@aegis/client/events.ts";
+import { type FollowedItem, followEvents } from "@aegis/client/events.ts";
 import type { Ask } from "@aegis/contract/ask.ts";
 import { isAegisError } from "@aegis/contract/errors.ts";
 import type { Event } from "@aegis/contract/event.ts";
@@ -31,7 +31,7 @@ export type ProjectOptions = {
 const followAgainMs = 5_000;
 const historyPage = 1_000;
 
-export class Project {
+export class AcpProject {
   readonly root: string;
   readonly #options: ProjectOptions;
   readonly #attachments = new Map<SessionId, Attachment>();
@@ -136,7 +136,7 @@ export class Project {
     }
   }
 
-  async #take(item: Followed): Promise<void> {
+  async #take(item: FollowedItem): Promise<void> {
     this.#isBroken = false;
     const session = item.kind === "event" ? item.event.session : item.delta.session;
     const attachment = session === null ? undefined : this.#attachments.get(session);

@@ -4,7 +4,7 @@ import type { Event, EventOf, LiveDelta } from "@aegis/contract/event.ts";
 import type { Sender } from "@aegis/contract/message.ts";
 import type { ContentBlock, SessionUpdate, ToolCall, ToolCallContent } from "@agentclientprotocol/sdk/unstable";
 
-export type Level = "info" | "warning" | "error";
+export type NoticeLevel = "info" | "warning" | "error";
 
 export type MapperOptions = {
   /** The project's folder. ACP wants absolute paths. */
@@ -99,7 +99,7 @@ export class UpdateMapper {
   }
 
   /** A line for the person that is not part of the answer. */
-  notice(id: string, level: Level, text: string): SessionUpdate[] {
+  notice(id: string, level: NoticeLevel, text: string): SessionUpdate[] {
     if (this.#options.notices) return [{ sessionUpdate: "notice", severity: level, title: text }];
     if (level === "info") return [];
     return [{ sessionUpdate: "agent_thought_chunk", messageId: id, content: textBlock(`${text}\n`) }];

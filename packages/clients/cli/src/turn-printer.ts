@@ -1,5 +1,5 @@
 /** Prints turns as they happen. Prints each part of the text once, whether it was streamed or not. */
-import type { Followed } from "@aegis/client/events.ts";
+import type { FollowedItem } from "@aegis/client/events.ts";
 import type { Ask } from "@aegis/contract/ask.ts";
 import type { Event, LiveDelta } from "@aegis/contract/event.ts";
 import type { MessageId, TurnId } from "@aegis/contract/ids.ts";
@@ -33,7 +33,7 @@ export class TurnPrinter {
     this.#message = message;
   }
 
-  show(item: Followed): void {
+  show(item: FollowedItem): void {
     if (item.kind === "delta") this.#delta(item.delta);
     else this.#event(item.event);
   }

@@ -1,4 +1,4 @@
-import type { Followed } from "@aegis/client/events.ts";
+import type { FollowedItem } from "@aegis/client/events.ts";
 import type { Event } from "@aegis/contract/event.ts";
 import { type MessageId, newId, type SessionId, type TurnId } from "@aegis/contract/ids.ts";
 import { describe, expect, it } from "vitest";
@@ -9,19 +9,19 @@ const session: SessionId = newId("ses", 0);
 const message: MessageId = newId("msg", 0);
 const turn: TurnId = newId("trn", 0);
 
-function event(type: Event["type"], data: unknown): Followed {
+function event(type: Event["type"], data: unknown): FollowedItem {
   return { kind: "event", event: { seq: 1, at: 0, session, type, data } as Event };
 }
 const started = (id = turn, messages = [message]) => event("turn.started", { turn: id, messages, spontaneous: false });
 const text = (whole: string, id = turn) => event("turn.text", { turn: id, message: "m1", text: whole });
 const tool = event("turn.tool_call", { turn, call: "c", name: "list", title: "List files", kind: "read" });
 const ended = (id = turn) => event("turn.ended", { turn: id, reason: "completed", error: null, text: "", usage: null });
-const delta = (part: string, offset = 0, id = turn): Followed => ({
+const delta = (part: string, offset = 0, id = turn): FollowedItem => ({
   kind: "delta",
   delta: { type: "text", session, turn: id, message: "m1", offset, text: part },
 });
 
-function show(items: Followed[], only: MessageId | null = null): string {
+function show(items: FollowedItem[], only: MessageId | null = null): string {
   let shown = "";
   const out = { text: (part: string) => (shown += part), aside: (line: string) => (shown += `[${line}]\n`) };
   const printer = new TurnPrinter(

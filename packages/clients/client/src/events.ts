@@ -7,7 +7,7 @@ import { systemClock } from "@aegis/lib/clock.ts";
 import type { Client } from "./client.ts";
 import { type SseBlock, SseParser } from "./sse-parser.ts";
 
-export type Followed = { kind: "event"; event: Event } | { kind: "delta"; delta: LiveDelta };
+export type FollowedItem = { kind: "event"; event: Event } | { kind: "delta"; delta: LiveDelta };
 
 export type FollowOptions = {
   /** Return events after this sequence number; if absent, only new events. */
@@ -53,7 +53,7 @@ const maxAttempts = 25;
 export async function* followEvents(
   client: Client,
   options: FollowOptions = {},
-): AsyncGenerator<Followed, void, undefined> {
+): AsyncGenerator<FollowedItem, void, undefined> {
   const { signal, sleep = systemClock.sleep } = options;
   const position = { after: options.after };
   let connectedOnce = options.reached ?? false;
@@ -102,7 +102,7 @@ async function* followOnce(
   client: Client,
   options: FollowOptions,
   position: Position,
-): AsyncGenerator<Followed | null, void, undefined> {
+): AsyncGenerator<FollowedItem | null, void, undefined> {
   const connection = new AbortController();
   const stop = () => connection.abort(options.signal?.reason);
   options.signal?.addEventListener("abort", stop, { once: true });
@@ -137,7 +137,7 @@ async function* followOnce(
   }
 }
 
-function readBlock(block: SseBlock, position: Position): Followed | null {
+function readBlock(block: SseBlock, position: Position): FollowedItem | null {
   if (block.event === "event" && block.data !== null) {
     const event = JSON.parse(block.data) as Event;
     if (position.after !== undefined && event.seq <= position.after) return null;

@@ -9,7 +9,7 @@ export type { Event, EventType, LiveDelta } from "@aegis/contract/event.ts";
 export { type Id, isId, newId } from "@aegis/contract/ids.ts";
 export type { RouteName } from "@aegis/contract/routes.ts";
 export { type CallArguments, type CallInput, type Client, type ClientOptions, createClient } from "./client.ts";
-export { type Followed, type FollowOptions, followEvents } from "./events.ts";
+export { type FollowedItem, type FollowOptions, followEvents } from "./events.ts";
 export { applyDelta, reduce } from "./reduce.ts";
 export {
   emptyState as initialState,
@@ -22,7 +22,7 @@ export {
   type TurnState,
   withSessions,
 } from "./state.ts";
-export type { Outcome, WaitOptions as MessageWaitOptions } from "./wait.ts";
+export type { MessageWaitOptions, Outcome } from "./wait.ts";
 export type { WaitOptions } from "./wait-over.ts";
 
 /** Each function follows the event stream and survives restarts of the daemon. */

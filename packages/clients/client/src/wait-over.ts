@@ -6,7 +6,7 @@ import { type FollowOptions, followEvents } from "./events.ts";
 
 export type WaitOptions = Pick<FollowOptions, "signal" | "onReconnect" | "sleep">;
 
-export type Awaited<T> = {
+export type AwaitedValue<T> = {
   read: () => Promise<T>;
   isOver: (value: T) => boolean;
   /** Returns whether this event may have ended it. */
@@ -14,7 +14,11 @@ export type Awaited<T> = {
 };
 
 /** Works across restarts of the daemon. Throws the signal's reason if it aborts; the awaited object is not affected. */
-export async function waitUntilOver<T>(client: Client, awaited: Awaited<T>, options: WaitOptions = {}): Promise<T> {
+export async function waitUntilOver<T>(
+  client: Client,
+  awaited: AwaitedValue<T>,
+  options: WaitOptions = {},
+): Promise<T> {
   const { signal } = options;
   const { read, isOver, concerns } = awaited;
   // Read the position first: later changes are in the stream, earlier ones in the response.

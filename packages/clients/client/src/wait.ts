@@ -4,7 +4,7 @@ import type { MessageId, SessionId, TurnId } from "@aegis/contract/ids.ts";
 import type { Message } from "@aegis/contract/message.ts";
 import type { Turn } from "@aegis/contract/turn.ts";
 import type { Client } from "./client.ts";
-import { type Followed, type FollowOptions, followEvents } from "./events.ts";
+import { type FollowedItem, type FollowOptions, followEvents } from "./events.ts";
 import { turnOf } from "./turn-of.ts";
 
 export type Outcome =
@@ -12,11 +12,11 @@ export type Outcome =
   | { status: "answered"; message: Message; turn: Turn | null }
   | { status: "cancelled" | "lost" | "refused"; message: Message };
 
-export type WaitOptions = Pick<FollowOptions, "live" | "signal" | "onReconnect" | "sleep"> & {
+export type MessageWaitOptions = Pick<FollowOptions, "live" | "signal" | "onReconnect" | "sleep"> & {
   /** Where to start following. Read it before sending the message to receive all events of its turn. */
   after?: number | undefined;
   /** Receives everything that happens in the session while waiting. */
-  onEvent?: (item: Followed) => void;
+  onEvent?: (item: FollowedItem) => void;
 };
 
 /**
@@ -38,7 +38,7 @@ export async function waitForMessage(
   client: Client,
   id: MessageId,
   session: SessionId,
-  options: WaitOptions = {},
+  options: MessageWaitOptions = {},
 ): Promise<Outcome> {
   const { signal, onEvent } = options;
   const read = async () => (await client.call("getMessage", { path: { message: id }, signal })).message;
@@ -78,7 +78,7 @@ export async function* followWhileOpen(
   client: Client,
   message: MessageId,
   options: FollowOptions,
-): AsyncGenerator<Followed, void, undefined> {
+): AsyncGenerator<FollowedItem, void, undefined> {
   const over = new AbortController();
   const signal = options.signal === undefined ? over.signal : AbortSignal.any([options.signal, over.signal]);
   let empty = 0;
@@ -102,7 +102,12 @@ export async function* followWhileOpen(
 /** Also delivers the events of an answer that came before the stream opened. */
 async function replay(
   client: Client,
-  options: { after: number; session: SessionId; signal: AbortSignal | undefined; onEvent: (item: Followed) => void },
+  options: {
+    after: number;
+    session: SessionId;
+    signal: AbortSignal | undefined;
+    onEvent: (item: FollowedItem) => void;
+  },
 ): Promise<void> {
   const { session, signal, onEvent } = options;
   for (let after = options.after, more = true; more; ) {

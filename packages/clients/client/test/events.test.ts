@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { notice, sessionA } from "../../../base/events/test/memory-events.ts";
 import { start, token } from "../../../daemon/http/test/start.ts";
 import { createClient } from "../src/client.ts";
-import { type Followed, type FollowOptions, followEvents } from "../src/events.ts";
+import { type FollowedItem, type FollowOptions, followEvents } from "../src/events.ts";
 
 const atOnce = async () => {};
 
@@ -37,7 +37,7 @@ function breakingFetch(cuts: readonly number[], onBreak = () => {}): typeof fetc
   };
 }
 
-async function collect(items: AsyncIterable<Followed>, count: number): Promise<number[]> {
+async function collect(items: AsyncIterable<FollowedItem>, count: number): Promise<number[]> {
   const seqs: number[] = [];
   for await (const item of items) {
     if (item.kind === "event") seqs.push(item.event.seq);

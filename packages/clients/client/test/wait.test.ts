@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { notice, sessionA } from "../../../base/events/test/memory-events.ts";
 import { type Running, start, token } from "../../../daemon/http/test/start.ts";
 import { createClient } from "../src/client.ts";
-import type { Followed } from "../src/events.ts";
+import type { FollowedItem } from "../src/events.ts";
 import { waitForMessage } from "../src/wait.ts";
 
 const id = newId("msg", 1);
@@ -120,7 +120,7 @@ test("with a position from before the message, every event is told even when the
   s.startTurn();
   s.commit(notice("quick"));
   s.endTurn("completed");
-  const seen: Followed[] = [];
+  const seen: FollowedItem[] = [];
   await waitForMessage(s.client, id, sessionA, { after: 0, onEvent: (item) => seen.push(item) });
   expect(seen).toMatchObject([{ event: { seq: 1 } }, { event: { seq: 2 } }, { event: { seq: 3 } }]);
 });

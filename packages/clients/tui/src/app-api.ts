@@ -2,9 +2,9 @@
 import type { Client } from "@aegis/client/client.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { ScrollBy } from "./reader.ts";
-import type { Row } from "./rows.ts";
+import type { ListRow } from "./rows.ts";
 import type { Store } from "./store.ts";
-import type { Level, PickItem, ScreenName, Ui } from "./ui.ts";
+import type { FlashLevel, PickItem, ScreenName, Ui } from "./ui.ts";
 
 export interface App {
   readonly client: Client;
@@ -17,7 +17,7 @@ export interface App {
   show(screen: ScreenName): void;
   back(): void;
   openSession(id: SessionId): void;
-  row(): Row | null;
+  row(): ListRow | null;
   select(by: number | "first" | "last"): void;
   /** Runs a request. A failure is shown; `done` is shown after success. */
   attempt(work: Promise<unknown>, done?: string): void;
@@ -25,7 +25,7 @@ export interface App {
   input(title: string, text: string, run: (text: string) => void): void;
   pick(title: string, items: readonly PickItem[]): void;
   text(title: string, text: string): void;
-  flash(text: string, level?: Level): void;
+  flash(text: string, level?: FlashLevel): void;
   /** The conversation on the screen. */
   scroll(by: ScrollBy): void;
   editorText(): string;

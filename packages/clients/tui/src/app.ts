@@ -20,11 +20,11 @@ import type { ListName } from "./lists.ts";
 import type { Model } from "./model.ts";
 import { Pictures } from "./pictures.ts";
 import { Reader, type ScrollBy } from "./reader.ts";
-import { type Row, rowsOf, selectedRow } from "./rows.ts";
+import { type ListRow, rowsOf, selectedRow } from "./rows.ts";
 import { runSlash, slashCommands } from "./slash.ts";
 import type { Store } from "./store.ts";
 import type { Theme } from "./theme.ts";
-import { firstUi, type Level, type PickItem, type ScreenName, type Ui } from "./ui.ts";
+import { type FlashLevel, firstUi, type PickItem, type ScreenName, type Ui } from "./ui.ts";
 import { drawScreen, isTooSmall } from "./view/screen.ts";
 import { itemLines, type TranscriptLook } from "./view/transcript.ts";
 
@@ -66,7 +66,7 @@ export class TerminalApp implements App, Component {
   readonly #reader: Reader;
   readonly #composer: Composer;
   readonly #pictures: Pictures;
-  #known: { model: Model | null; ui: Ui | null; rows: readonly Row[] } = { model: null, ui: null, rows: [] };
+  #known: { model: Model | null; ui: Ui | null; rows: readonly ListRow[] } = { model: null, ui: null, rows: [] };
   #usesClock = false;
   #tick: ReturnType<typeof setTimeout> | undefined;
 
@@ -237,7 +237,7 @@ export class TerminalApp implements App, Component {
   }
 
   /** Every action asks for the row to know whether it applies, so the rows of one moment are computed once. */
-  #rows(): readonly Row[] {
+  #rows(): readonly ListRow[] {
     const { ui } = this;
     const { model } = this.store;
     if (this.#known.model !== model || this.#known.ui !== ui)
@@ -245,7 +245,7 @@ export class TerminalApp implements App, Component {
     return this.#known.rows;
   }
 
-  row(): Row | null {
+  row(): ListRow | null {
     return selectedRow(this.#rows(), this.ui);
   }
 
@@ -296,7 +296,7 @@ export class TerminalApp implements App, Component {
     this.update({ dialog: { kind: "text", title, text, at: 0 } });
   }
 
-  flash(text: string, level: Level = "info"): void {
+  flash(text: string, level: FlashLevel = "info"): void {
     this.update({ flash: { level, text } });
   }
 

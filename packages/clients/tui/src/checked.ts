@@ -2,8 +2,8 @@
 import type { Client } from "@aegis/client/client.ts";
 import type { RunId, TaskId } from "@aegis/contract/ids.ts";
 import type { ReceiptView } from "@aegis/contract/receipt.ts";
-import type { Checked } from "./model.ts";
-import type { Row } from "./rows.ts";
+import type { CheckResult } from "./model.ts";
+import type { ListRow } from "./rows.ts";
 
 export type CheckedRow = { status: string } & (
   | { kind: "task"; of: TaskId }
@@ -12,14 +12,14 @@ export type CheckedRow = { status: string } & (
 );
 
 /** Null for a row that no check is about. */
-export function checkedRow(row: Row): CheckedRow | null {
+export function checkedRow(row: ListRow): CheckedRow | null {
   if (row.kind === "task") return { kind: row.kind, of: row.task.id, status: row.task.status };
   if (row.kind === "run") return { kind: row.kind, of: row.run.id, status: row.run.status };
   if (row.kind === "subagent") return { kind: row.kind, of: row.subagent.run_id, status: row.subagent.status };
   return null;
 }
 
-export async function loadChecked(client: Client, row: CheckedRow): Promise<Checked> {
+export async function loadChecked(client: Client, row: CheckedRow): Promise<CheckResult> {
   const { of, kind } = row;
   if (kind === "run") {
     const { run } = await client.call("getRun", { path: { run: row.of } });

@@ -5,7 +5,7 @@ import { plain } from "@aegis/lib/plain-text.ts";
 import { Editor } from "@earendil-works/pi-tui/dist/components/editor.js";
 import type { TuiAltScreen } from "@earendil-works/pi-tui/dist/tui-alt-screen.js";
 import { createCompletion } from "./complete.ts";
-import { type Attached, attachedImages } from "./images.ts";
+import { type AttachedImage, attachedImages } from "./images.ts";
 import type { Role } from "./theme.ts";
 import { boundUndo } from "./undo.ts";
 
@@ -22,7 +22,7 @@ export class Composer {
   readonly editor: Editor;
   readonly #options: ComposerOptions;
   readonly #drafts = new Map<SessionId, string>();
-  readonly #pasted = new Map<string, Attached>();
+  readonly #pasted = new Map<string, AttachedImage>();
   readonly sent: string[] = [];
 
   constructor(options: ComposerOptions) {
@@ -96,7 +96,7 @@ export class Composer {
   }
 
   /** The images that a text names: pasted ones, and files as `@picture.png`. */
-  async imagesOf(text: string): Promise<Attached[]> {
+  async imagesOf(text: string): Promise<AttachedImage[]> {
     const pasted = [...this.#pasted].flatMap(([mark, image]) => (text.includes(mark) ? [image] : []));
     return [...pasted, ...(await attachedImages(text, this.#options.root))];
   }

@@ -2,15 +2,15 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, isAbsolute, join } from "node:path";
 
-export type Attached = { name: string; data: string };
+export type AttachedImage = { name: string; data: string };
 
 const mention = /(?:^|\s)@(\S+\.(?:png|jpe?g|gif|webp))(?=$|\s|[.,;:!?])/gi;
 const largest = 5 * 1024 * 1024;
 
 /** A mention of a file that does not exist stays plain text. Throws if an image is too large. */
-export async function attachedImages(text: string, root: string): Promise<Attached[]> {
+export async function attachedImages(text: string, root: string): Promise<AttachedImage[]> {
   const paths = [...new Set([...text.matchAll(mention)].map(([, path]) => path ?? ""))];
-  const found: Attached[] = [];
+  const found: AttachedImage[] = [];
   for (const path of paths) {
     const file = isAbsolute(path) ? path : join(root, path);
     const size = await stat(file).then(

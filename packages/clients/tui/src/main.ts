@@ -21,7 +21,7 @@ import { lastAnswers } from "./last-answers.ts";
 import { createNotifier, type NotifySetting } from "./notify.ts";
 import { imageProtocol } from "./pictures.ts";
 import { Store } from "./store.ts";
-import { type Input, type Output, StreamTerminal } from "./terminal.ts";
+import { type Input, StreamTerminal, type TerminalOutput } from "./terminal.ts";
 import { createTheme, depthOf, type Scheme, schemeOf } from "./theme.ts";
 
 export type TuiSettings = { keys: UserKeys; notify: NotifySetting };
@@ -30,7 +30,7 @@ export type TuiOptions = {
   client: Client;
   root: string;
   stdin: Input;
-  stdout: Output;
+  stdout: TerminalOutput;
   env: Readonly<Record<string, string | undefined>>;
   unicode: boolean;
   settings: TuiSettings;

@@ -38,7 +38,7 @@ export type Outgoing = {
   readonly attachments: readonly { name: string; data: string }[];
 };
 
-export type Checked = {
+export type CheckResult = {
   /** The id of the task, the run or the subagent. */
   readonly of: string;
   readonly check: string | null;
@@ -68,7 +68,7 @@ export type Model = {
   /** The next slots of the schedule that DETAIL shows. */
   readonly slots: { readonly schedule: string; readonly times: readonly number[] } | null;
   /** The check and the receipts of the task, run or subagent that DETAIL shows. */
-  readonly checked: Checked | null;
+  readonly checked: CheckResult | null;
 };
 
 const emptyLists: Lists = {

@@ -4,7 +4,7 @@
  * conversation.
  */
 import type { Client } from "@aegis/client/client.ts";
-import type { Followed } from "@aegis/client/events.ts";
+import type { FollowedItem } from "@aegis/client/events.ts";
 import { Transcript } from "@aegis/client/model/transcript.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { Conversation, Model } from "./model.ts";
@@ -28,7 +28,7 @@ export class Pages {
   readonly #options: PagesOptions;
   readonly #loading = new Map<SessionId, Promise<void>>();
   /** What happened in a session while its first page is on its way. */
-  readonly #early = new Map<SessionId, Followed[]>();
+  readonly #early = new Map<SessionId, FollowedItem[]>();
   #shown: SessionId | null = null;
   #isScrolled = false;
 
@@ -45,7 +45,7 @@ export class Pages {
   }
 
   /** Adds what the stream delivers to the conversation of its session, if a person has opened it. */
-  take(item: Followed): void {
+  take(item: FollowedItem): void {
     const session = item.kind === "event" ? item.event.session : item.delta.session;
     if (session === null) return;
     const early = this.#early.get(session);
@@ -59,7 +59,7 @@ export class Pages {
     this.#shown = id;
     if (this.#model.conversations[id] !== undefined) return;
     await this.#load(id, async (client) => {
-      const early: Followed[] = [];
+      const early: FollowedItem[] = [];
       this.#early.set(id, early);
       try {
         const path = { session: id };

@@ -11,7 +11,7 @@ import type { SkillView } from "@aegis/contract/skill.ts";
 import type { Model } from "./model.ts";
 import type { ScreenName, Ui } from "./ui.ts";
 
-export type Row =
+export type ListRow =
   | DashboardRow
   | { readonly kind: "ask"; readonly key: string; readonly open: OpenAsk }
   | { readonly kind: "session"; readonly key: string; readonly session: Card }
@@ -21,14 +21,14 @@ export type Row =
   | { readonly kind: "skill"; readonly key: string; readonly skill: SkillView }
   | { readonly kind: "plugin"; readonly key: string; readonly plugin: PluginView };
 
-export function rowsOf(screen: ScreenName, model: Model, ui: Ui): readonly Row[] {
+export function rowsOf(screen: ScreenName, model: Model, ui: Ui): readonly ListRow[] {
   const rows = allRows(screen, model, ui);
   if (ui.filter === "" || screen === "session") return rows;
   const wanted = ui.filter.toLowerCase();
   return rows.filter((row) => nameOf(row).toLowerCase().includes(wanted));
 }
 
-function allRows(screen: ScreenName, { state, lists, flow }: Model, ui: Ui): readonly Row[] {
+function allRows(screen: ScreenName, { state, lists, flow }: Model, ui: Ui): readonly ListRow[] {
   switch (screen) {
     case "session":
       return [];
@@ -41,20 +41,20 @@ function allRows(screen: ScreenName, { state, lists, flow }: Model, ui: Ui): rea
     case "team":
       if (ui.teamView === "flow") return flow.map((hop) => ({ kind: "hop", key: `hop:${hop.seq}`, hop }));
       return [
-        ...teamTree(state).map(({ session }): Row => ({ kind: "session", key: `session:${session.id}`, session })),
-        ...lists.groups.map((group): Row => ({ kind: "group", key: `group:${group.id}`, group })),
+        ...teamTree(state).map(({ session }): ListRow => ({ kind: "session", key: `session:${session.id}`, session })),
+        ...lists.groups.map((group): ListRow => ({ kind: "group", key: `group:${group.id}`, group })),
       ];
     case "agents":
       return [
-        ...lists.agents.map((agent): Row => ({ kind: "agent", key: `agent:${agent.plugin}:${agent.slug}`, agent })),
-        ...lists.skills.map((skill): Row => ({ kind: "skill", key: `skill:${skill.plugin}:${skill.name}`, skill })),
-        ...lists.plugins.map((plugin): Row => ({ kind: "plugin", key: `plugin:${plugin.name}`, plugin })),
+        ...lists.agents.map((agent): ListRow => ({ kind: "agent", key: `agent:${agent.plugin}:${agent.slug}`, agent })),
+        ...lists.skills.map((skill): ListRow => ({ kind: "skill", key: `skill:${skill.plugin}:${skill.name}`, skill })),
+        ...lists.plugins.map((plugin): ListRow => ({ kind: "plugin", key: `plugin:${plugin.name}`, plugin })),
       ];
   }
 }
 
 /** The words by which a row is found. */
-export function nameOf(row: Row): string {
+export function nameOf(row: ListRow): string {
   switch (row.kind) {
     case "queue":
       return row.queue.name;
@@ -84,7 +84,7 @@ export function nameOf(row: Row): string {
 }
 
 /** The selected row, or the first one. In the flow, the newest one. */
-export function selectedRow(rows: readonly Row[], ui: Ui): Row | null {
+export function selectedRow(rows: readonly ListRow[], ui: Ui): ListRow | null {
   const key = ui.selected[ui.screen];
   const found = rows.find((row) => row.key === key);
   if (found !== undefined) return found;
@@ -92,7 +92,7 @@ export function selectedRow(rows: readonly Row[], ui: Ui): Row | null {
 }
 
 /** The session that belongs to a row: its own, its worker's, its host's, or the one that asks. */
-export function sessionOfRow(row: Row): string | null {
+export function sessionOfRow(row: ListRow): string | null {
   switch (row.kind) {
     case "task":
       return row.task.worker;

@@ -1,6 +1,6 @@
 /** Follows the daemon's events and keeps the model. Everything that a screen shows comes from here. */
 import type { Client } from "@aegis/client/client.ts";
-import { type Followed, followEvents } from "@aegis/client/events.ts";
+import { type FollowedItem, followEvents } from "@aegis/client/events.ts";
 import { applyDelta, withAsks, withoutOldClosed, withPast, withSession } from "@aegis/client/model/board.ts";
 import { Flow } from "@aegis/client/model/flow.ts";
 import { applyToTeam, emptyTeam } from "@aegis/client/model/team.ts";
@@ -132,7 +132,7 @@ export class Store {
   }
 
   /** Applies one event or delta. */
-  take(item: Followed): void {
+  take(item: FollowedItem): void {
     if (item.kind === "delta") {
       this.pages.take(item);
       const state = applyDelta(this.model.state, item.delta);

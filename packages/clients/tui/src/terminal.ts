@@ -7,14 +7,14 @@ import { StdinBuffer } from "@earendil-works/pi-tui/dist/stdin-buffer.js";
 import type { Terminal } from "@earendil-works/pi-tui/dist/terminal.js";
 
 export type Input = NodeJS.ReadableStream & { setRawMode?(raw: boolean): unknown; readonly destroyed?: boolean };
-export type Output = NodeJS.WritableStream & {
+export type TerminalOutput = NodeJS.WritableStream & {
   readonly columns?: number;
   readonly rows?: number;
 };
 
 export type StreamTerminalOptions = {
   stdin: Input;
-  stdout: Output;
+  stdout: TerminalOutput;
   /** How long a lone escape character waits for the rest of a sequence. */
   escapeMs?: number;
   onFocus(isFocused: boolean): void;
@@ -34,7 +34,7 @@ const deviceAnswer = new RegExp(`^${esc}\\[\\?[\\d;]*c$`);
 export class StreamTerminal implements Terminal {
   kittyProtocolActive = false;
   readonly #stdin: Input;
-  readonly #stdout: Output;
+  readonly #stdout: TerminalOutput;
   readonly #escapeMs: number;
   readonly #onFocus: (isFocused: boolean) => void;
   #buffer: StdinBuffer | null = null;

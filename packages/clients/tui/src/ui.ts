@@ -3,7 +3,7 @@ import type { SessionId } from "@aegis/contract/ids.ts";
 
 export type ScreenName = "session" | "dashboard" | "needs" | "team" | "agents";
 
-export type Level = "info" | "error";
+export type FlashLevel = "info" | "error";
 
 export type PickItem = { readonly label: string; readonly about: string; readonly run: () => void };
 
@@ -34,7 +34,7 @@ export type Ui = {
   readonly unfolded: boolean;
   readonly teamView: "tree" | "flow";
   readonly dialog: Dialog | null;
-  readonly flash: { readonly level: Level; readonly text: string } | null;
+  readonly flash: { readonly level: FlashLevel; readonly text: string } | null;
 };
 
 export const firstUi: Ui = {

@@ -1,6 +1,6 @@
 /** A conversation with one session at a time, printed line by line; other sessions keep working. */
 import type { Client } from "@aegis/client/client.ts";
-import { type Followed, followEvents } from "@aegis/client/events.ts";
+import { type FollowedItem, followEvents } from "@aegis/client/events.ts";
 import { senderName } from "@aegis/client/views/words.ts";
 import { isAegisError } from "@aegis/contract/errors.ts";
 import type { Event } from "@aegis/contract/event.ts";
@@ -77,7 +77,7 @@ export class Chat {
   }
 
   /** Handles one event or delta. */
-  async take(item: Followed): Promise<void> {
+  async take(item: FollowedItem): Promise<void> {
     if (item.kind === "delta") {
       if (item.delta.session === this.#session.id) this.#printer.show(item);
       return;
@@ -133,7 +133,7 @@ export class Chat {
     this.asks.switched(session.id);
   }
 
-  #ours(event: Event, item: Followed): void {
+  #ours(event: Event, item: FollowedItem): void {
     if (event.type !== "ask.opened" && event.type !== "ask.settled") this.#printer.show(item);
     switch (event.type) {
       case "session.state":

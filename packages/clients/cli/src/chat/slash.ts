@@ -6,7 +6,7 @@ import type { Event } from "@aegis/contract/event.ts";
 import type { SkillFinding } from "@aegis/contract/skill-install.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
 import { runTyped, sourceOf } from "../commands/session/slash-command.ts";
-import { type Attempt, withConsent } from "../commands/skill/install-consent.ts";
+import { type InstallAttempt, withConsent } from "../commands/skill/install-consent.ts";
 import { requirePerson } from "../commands/skill/override.ts";
 import { synopsis } from "../format/command-table.ts";
 import { eventLine } from "../format/event-line.ts";
@@ -199,7 +199,7 @@ async function install(chat: Chat, rest: string): Promise<"stay"> {
   const show = (findings: readonly SkillFinding[]) => {
     for (const line of findingLines(findings, style)) out.aside(line);
   };
-  const attempt: Attempt = (consent) => client.call("installSkill", { body: { ...body, ...consent } });
+  const attempt: InstallAttempt = (consent) => client.call("installSkill", { body: { ...body, ...consent } });
   const result = await withConsent(attempt, {
     async accept({ findings }) {
       show(findings);

@@ -68,12 +68,12 @@ export type CommandSpec<T = unknown> = {
   /** Undeclared options, including `--help`, are passed as arguments. */
   open: boolean;
   /** Loads the command's module and runs it. `parsed` has a value for each argument and option, in order. */
-  run(cx: Terminal, parsed: Parsed): Exit;
+  run(cx: Terminal, parsed: ParsedArguments): Exit;
   /** Type only: the values that `run` of the declaration receives. */
   readonly [values]?: T;
 };
 
-export type Parsed = { arguments: readonly unknown[]; options: readonly unknown[] };
+export type ParsedArguments = { arguments: readonly unknown[]; options: readonly unknown[] };
 
 type Specs<S> = Readonly<Record<string, S>>;
 type Values<S> = { readonly [K in keyof S]: S[K] extends { read: Read<infer T> } ? T : never };
@@ -102,7 +102,7 @@ export function command<A extends Specs<ArgumentSpec> = None, O extends Specs<Op
   const { path, summary, group, examples, notes = [], open = false } = declaration;
   const named = Object.entries<ArgumentSpec>(declaration.arguments ?? {});
   const options = Object.entries<OptionSpec>(declaration.options ?? {});
-  const run = (cx: Terminal, parsed: Parsed): Exit => {
+  const run = (cx: Terminal, parsed: ParsedArguments): Exit => {
     const args = Object.fromEntries([
       ...named.map(([name, spec], index) => [name, spec.read(parsed.arguments[index])]),
       ...options.map(([name, spec], index) => [name, spec.read(parsed.options[index])]),

@@ -16,7 +16,7 @@ type Option = Pick<OptionSpec, "flags" | "description" | "complete" | "hidden">;
 type Candidate = { value: string; description: string };
 
 /** Known candidates, and what the daemon or the shell must still provide. */
-export type Suggestions = { candidates: Candidate[]; ask: Exclude<Completion, readonly string[]> | null };
+export type WordSuggestions = { candidates: Candidate[]; ask: Exclude<Completion, readonly string[]> | null };
 
 const globalOptions: readonly Option[] = [
   { flags: "-C, --project <dir>", description: "work in this folder", complete: "file" },
@@ -29,7 +29,7 @@ export function suggest(
   words: readonly string[],
   commands: readonly CommandSpec[],
   groups: Readonly<Record<string, { summary: string }>>,
-): Suggestions {
+): WordSuggestions {
   const current = words.at(-1) ?? "";
   const before = words.slice(0, -1);
   const { command, path, positionals, openOption } = read(before, commands);
@@ -89,7 +89,7 @@ function read(words: readonly string[], commands: readonly CommandSpec[]): Read 
   return result;
 }
 
-function ofKind(kind: Completion | undefined, current: string): Suggestions {
+function ofKind(kind: Completion | undefined, current: string): WordSuggestions {
   if (kind === undefined) return { candidates: [], ask: null };
   if (typeof kind === "string") return { candidates: [], ask: kind };
   return known(
@@ -98,7 +98,7 @@ function ofKind(kind: Completion | undefined, current: string): Suggestions {
   );
 }
 
-function known(candidates: readonly Candidate[], current: string): Suggestions {
+function known(candidates: readonly Candidate[], current: string): WordSuggestions {
   return { candidates: candidates.filter(({ value }) => value.startsWith(current)), ask: null };
 }
 
@@ -132,7 +132,11 @@ function projectFolder(cwd: string, words: readonly string[]): string {
   return option === -1 ? cwd : resolve(cwd, words[option + 1] ?? ".");
 }
 
-async function candidatesOf(kind: Exclude<Suggestions["ask"], "file" | null>, cwd: string, words: readonly string[]) {
+async function candidatesOf(
+  kind: Exclude<WordSuggestions["ask"], "file" | null>,
+  cwd: string,
+  words: readonly string[],
+) {
   if (kind !== "mcp program") return askDaemon(projectFolder(cwd, words), kind);
   const { mcpPrograms } = await import("@aegis/project/harnesses/mcp-targets.ts");
   return mcpPrograms.map(({ name }) => ({ value: name, description: "" }));
@@ -141,7 +145,7 @@ async function candidatesOf(kind: Exclude<Suggestions["ask"], "file" | null>, cw
 /** Only the newest tasks are useful candidates. */
 const mostTasks = 50;
 
-type Asked = Exclude<Suggestions["ask"], "file" | "mcp program" | null>;
+type Asked = Exclude<WordSuggestions["ask"], "file" | "mcp program" | null>;
 
 async function askDaemon(cwd: string, kind: Asked): Promise<Candidate[]> {
   const found = await inspectDaemonFile(findProjectRoot(cwd), userHome());

@@ -5,7 +5,7 @@ import { Command, CommanderError, Help, Option } from "commander";
 import { oneLine } from "../format/text.ts";
 import { exitCodes } from "../terminal/context.ts";
 import { createTerminal, type Terminal } from "../terminal/terminal.ts";
-import type { CommandSpec, OptionSpec, Parsed } from "./command.ts";
+import type { CommandSpec, OptionSpec, ParsedArguments } from "./command.ts";
 import { inCommandWords } from "./command-words.ts";
 import { usageError } from "./failure.ts";
 import { report, runCommand } from "./run-command.ts";
@@ -42,7 +42,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   }
 }
 
-type Start = (spec: CommandSpec, parsed: Parsed) => Promise<void>;
+type Start = (spec: CommandSpec, parsed: ParsedArguments) => Promise<void>;
 
 /** Creates the parser with every command; `run` receives the parsed values. */
 function createProgram(run: Start): Command {

@@ -10,7 +10,7 @@ import { shortId } from "../views/words.ts";
 
 export type Lane = Pick<Session, "id" | "handle" | "agent" | "parent" | "created_at"> & { depth: number };
 export type SpanKind = "turn" | "tool" | "ask" | "failed";
-export type Span = { session: SessionId; from: number; to: number | null; kind: SpanKind };
+export type FlowSpan = { session: SessionId; from: number; to: number | null; kind: SpanKind };
 export type ArrowKind = "message" | "task" | "result";
 export type Arrow = {
   key: string;
@@ -44,15 +44,15 @@ const mostArrows = 10_000;
 
 export class Flow {
   readonly lanes = new Map<SessionId, Lane>();
-  spans: Span[] = [];
+  spans: FlowSpan[] = [];
   arrows: Arrow[] = [];
   /** Oldest first; another array after each hop. */
   hops: readonly Hop[] = [];
   /** The time of the newest event. */
   end = 0;
   #last = 0;
-  readonly #turns = new Map<TurnId, Span>();
-  readonly #open = new Map<string, Span>();
+  readonly #turns = new Map<TurnId, FlowSpan>();
+  readonly #open = new Map<string, FlowSpan>();
   readonly #waiting = new Map<MessageId, Arrow>();
   readonly #tasks = new Map<TaskId, { producer: SessionId | null; worker: SessionId | null }>();
 
@@ -168,7 +168,7 @@ export class Flow {
   #childOf(parent: SessionId): SessionId | null {
     const ended = this.spans.filter((span) => span.to !== null && this.lanes.get(span.session)?.parent === parent);
     return (
-      ended.reduce<Span | null>((best, span) => ((span.to ?? 0) >= (best?.to ?? 0) ? span : best), null)?.session ??
+      ended.reduce<FlowSpan | null>((best, span) => ((span.to ?? 0) >= (best?.to ?? 0) ? span : best), null)?.session ??
       null
     );
   }
@@ -186,8 +186,8 @@ export class Flow {
     if (lane !== undefined) this.lanes.set(lane.id, { ...lane, handle });
   }
 
-  #span(session: SessionId, from: number, kind: SpanKind): Span {
-    const span: Span = { session, from, to: null, kind };
+  #span(session: SessionId, from: number, kind: SpanKind): FlowSpan {
+    const span: FlowSpan = { session, from, to: null, kind };
     this.spans.push(span);
     if (this.spans.length > 2 * mostSpans) this.spans = this.spans.slice(-mostSpans);
     return span;

@@ -5,7 +5,7 @@
 import type { Event, LiveDelta } from "@aegis/contract/event.ts";
 import type { MessageId, TurnId } from "@aegis/contract/ids.ts";
 import type { Message } from "@aegis/contract/message.ts";
-import type { Followed } from "../events.ts";
+import type { FollowedItem } from "../events.ts";
 import type { Row, RowBody, TextBody, ToolResult, TurnBody } from "./row.ts";
 
 export class Transcript {
@@ -48,7 +48,7 @@ export class Transcript {
     return this.#messages.values();
   }
 
-  take(item: Followed): void {
+  take(item: FollowedItem): void {
     if (item.kind === "event") this.add(item.event);
     else this.addDelta(item.delta);
   }

@@ -1,7 +1,7 @@
 /** The steps of a run as bars on one time axis. Times in which no step ran are folded. */
 import type { Step } from "@aegis/contract/run.ts";
 
-export type Bar = {
+export type TimelineBar = {
   readonly step: Step;
   /** Columns from 0 to `columns`. */
   readonly from: number;
@@ -10,7 +10,7 @@ export type Bar = {
 
 export type Gap = { readonly at: number; readonly ms: number };
 
-export type Timeline = { readonly bars: readonly Bar[]; readonly gaps: readonly Gap[] };
+export type Timeline = { readonly bars: readonly TimelineBar[]; readonly gaps: readonly Gap[] };
 
 /** A gap is folded if it is longer than this and longer than a tenth of the whole time. */
 const shortestGapMs = 5_000;

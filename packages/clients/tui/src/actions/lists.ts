@@ -1,7 +1,7 @@
 /** Actions of every list screen: selecting, filtering, and opening what is selected. */
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { App } from "../app-api.ts";
-import { type Row, sessionOfRow } from "../rows.ts";
+import { type ListRow, sessionOfRow } from "../rows.ts";
 import { createTheme } from "../theme.ts";
 import { detailLines } from "../view/detail.ts";
 import type { Action } from "./action.ts";
@@ -82,7 +82,7 @@ export function sessionOfSelected(app: App): SessionId | null {
   return app.store.model.state.cards[id as SessionId] === undefined ? null : (id as SessionId);
 }
 
-function idOf(row: Row | null): string | null {
+function idOf(row: ListRow | null): string | null {
   switch (row?.kind) {
     case "task":
       return row.task.id;

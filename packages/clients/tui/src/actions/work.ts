@@ -6,11 +6,11 @@ import type { LandingView } from "@aegis/contract/landing.ts";
 import type { Firing } from "@aegis/contract/schedule.ts";
 import { plainLine } from "@aegis/lib/plain-text.ts";
 import type { App } from "../app-api.ts";
-import type { Row } from "../rows.ts";
+import type { ListRow } from "../rows.ts";
 import type { Action } from "./action.ts";
 import { onRow } from "./on-row.ts";
 
-const isOpenTask = ({ task }: Extract<Row, { kind: "task" }>) => ["pending", "dispatched"].includes(task.status);
+const isOpenTask = ({ task }: Extract<ListRow, { kind: "task" }>) => ["pending", "dispatched"].includes(task.status);
 
 const taskActions: readonly Action[] = [
   onRow(
@@ -29,7 +29,7 @@ const taskActions: readonly Action[] = [
 ];
 
 /** A refusal is part of the answer, not an error of the request. */
-async function cancelTask(app: App, task: (Row & { kind: "task" })["task"]["id"]): Promise<void> {
+async function cancelTask(app: App, task: (ListRow & { kind: "task" })["task"]["id"]): Promise<void> {
   const outcome = await app.client.call("cancelTask", { path: { task } });
   if (!outcome.ok) throw new Error(outcome.error);
   if ("note" in outcome) throw new Error(`the task has already ended: ${outcome.status}`);

@@ -1,6 +1,6 @@
 /** Agents, skills and plugins: where each comes from, and what is wrong with it. */
 import { plainLine } from "@aegis/lib/plain-text.ts";
-import { type Row, rowsOf, selectedRow } from "../rows.ts";
+import { type ListRow, rowsOf, selectedRow } from "../rows.ts";
 import type { ViewContext } from "./context.ts";
 import { around, cell, column, cut, ends, fill } from "./layout.ts";
 
@@ -9,7 +9,7 @@ export function agentsView(cx: ViewContext, width: number, height: number): stri
   const rows = rowsOf("agents", model, cx.ui);
   const selected = selectedRow(rows, cx.ui);
   const lines: { key: string | null; text: string }[] = [];
-  const section = (title: string, kind: Row["kind"], problems: readonly string[]) => {
+  const section = (title: string, kind: ListRow["kind"], problems: readonly string[]) => {
     const found = rows.filter((row) => row.kind === kind);
     lines.push({ key: null, text: `${theme.paint("title", title)}  ${found.length}` });
     for (const row of found) lines.push({ key: row.key, text: partRow(cx, row, width - 2) });
@@ -49,7 +49,7 @@ export function agentsView(cx: ViewContext, width: number, height: number): stri
   );
 }
 
-function partRow({ theme }: ViewContext, row: Row, width: number): string {
+function partRow({ theme }: ViewContext, row: ListRow, width: number): string {
   switch (row.kind) {
     case "agent": {
       const { agent } = row;
@@ -82,7 +82,7 @@ function partRow({ theme }: ViewContext, row: Row, width: number): string {
   }
 }
 
-function aboutRow(row: Row): string {
+function aboutRow(row: ListRow): string {
   switch (row.kind) {
     case "agent":
       return [row.agent.description, row.agent.file_path].filter(Boolean).join(" · ");

@@ -7,7 +7,7 @@ import { age, plural, preciseDuration, runningTime, shortId, timeOfDay } from "@
 import { receiptWords } from "@aegis/contract/receipt.ts";
 import { plain, plainLine } from "@aegis/lib/plain-text.ts";
 import { verdictOf } from "../checked.ts";
-import type { Row } from "../rows.ts";
+import type { ListRow } from "../rows.ts";
 import type { ViewContext } from "./context.ts";
 import { cell, column, cut } from "./layout.ts";
 import { wrap } from "./transcript.ts";
@@ -18,7 +18,7 @@ const receiptRoles = { running: "run", passed: "ok", void: "wait", failed: "erro
 
 type Detail = { title: string; lines: string[] };
 
-export function detailLines(cx: ViewContext, row: Row, width: number): Detail {
+export function detailLines(cx: ViewContext, row: ListRow, width: number): Detail {
   switch (row.kind) {
     case "task":
       return taskDetail(cx, row, width);
@@ -54,7 +54,7 @@ function checkLines(cx: ViewContext, { of, isDone }: { of: string; isDone: boole
   ];
 }
 
-function taskDetail(cx: ViewContext, { task }: Row & { kind: "task" }, width: number): Detail {
+function taskDetail(cx: ViewContext, { task }: ListRow & { kind: "task" }, width: number): Detail {
   const worker = task.worker === null ? undefined : cx.model.state.cards[task.worker];
   const words = task.result ?? worker?.said ?? null;
   const attempts = task.attempts === 0 ? [] : [`attempt ${task.attempts}`];
@@ -71,7 +71,7 @@ function taskDetail(cx: ViewContext, { task }: Row & { kind: "task" }, width: nu
   };
 }
 
-function runDetail(cx: ViewContext, { run }: Row & { kind: "run" }, width: number): Detail {
+function runDetail(cx: ViewContext, { run }: ListRow & { kind: "run" }, width: number): Detail {
   const { theme, model } = cx;
   const words = runWords(run, model.state, cx.now);
   const steps = model.steps?.run === run.id ? model.steps.steps : [];
@@ -115,7 +115,7 @@ function runDetail(cx: ViewContext, { run }: Row & { kind: "run" }, width: numbe
   };
 }
 
-function queueDetail({ queue }: Row & { kind: "queue" }, width: number): Detail {
+function queueDetail({ queue }: ListRow & { kind: "queue" }, width: number): Detail {
   const { settings, tasks, budgets } = queue;
   const counts = Object.entries(tasks).map(([status, count]) => `${count} ${status}`);
   return {
@@ -144,7 +144,7 @@ function queueDetail({ queue }: Row & { kind: "queue" }, width: number): Detail 
   };
 }
 
-function scheduleDetail(cx: ViewContext, { schedule }: Row & { kind: "schedule" }, width: number): Detail {
+function scheduleDetail(cx: ViewContext, { schedule }: ListRow & { kind: "schedule" }, width: number): Detail {
   const slots = cx.model.slots?.schedule === schedule.name ? cx.model.slots.times : [];
   const when = schedule.cron ?? (schedule.fire_at === null ? "" : new Date(schedule.fire_at).toISOString());
   const last = schedule.last;
@@ -163,7 +163,7 @@ function scheduleDetail(cx: ViewContext, { schedule }: Row & { kind: "schedule" 
   };
 }
 
-function subagentDetail(cx: ViewContext, { subagent }: Row & { kind: "subagent" }, width: number): Detail {
+function subagentDetail(cx: ViewContext, { subagent }: ListRow & { kind: "subagent" }, width: number): Detail {
   const { state } = cx.model;
   const tree = Object.values(state.subagents)
     .filter(({ root, archived_at }) => root === subagent.root && archived_at === null)

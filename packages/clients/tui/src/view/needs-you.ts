@@ -7,7 +7,7 @@ import type { Ask } from "@aegis/contract/ask.ts";
 import { headline } from "@aegis/contract/headline.ts";
 import type { Sender } from "@aegis/contract/message.ts";
 import { plain, plainLine } from "@aegis/lib/plain-text.ts";
-import { type Row, rowsOf, selectedRow } from "../rows.ts";
+import { type ListRow, rowsOf, selectedRow } from "../rows.ts";
 import type { ViewContext } from "./context.ts";
 import { around, cell, cut, ends, fill } from "./layout.ts";
 import { changeLines, wrap } from "./transcript.ts";
@@ -25,7 +25,7 @@ export function needsYouView(cx: ViewContext, width: number, height: number): st
   return fill([...above, ...askDetail(cx, selected.open.ask, width, height - above.length)], height);
 }
 
-function askRow(cx: ViewContext, row: Row, isSelected: boolean, width: number): string {
+function askRow(cx: ViewContext, row: ListRow, isSelected: boolean, width: number): string {
   if (row.kind !== "ask") return "";
   const { ask, session } = row.open;
   const kind = ask.tool ?? ask.kind;

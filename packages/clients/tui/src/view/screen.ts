@@ -20,7 +20,7 @@ export type ScreenParts = {
   readonly editor: readonly string[];
 };
 
-export type Drawn = {
+export type DrawnScreen = {
   readonly rows: readonly string[];
   /** The height of the conversation; 0 on other screens. */
   readonly room: number;
@@ -28,7 +28,7 @@ export type Drawn = {
 
 const smallest: Size = { columns: 20, rows: 6 };
 
-export function drawScreen(cx: ViewContext, parts: ScreenParts): Drawn {
+export function drawScreen(cx: ViewContext, parts: ScreenParts): DrawnScreen {
   const { columns, rows: height } = parts.size;
   if (isTooSmall(parts.size)) return { rows: fill([cut("too small", columns)], height), room: 0 };
   const last = hintRows(cx, parts.hints, parts.size);
@@ -43,7 +43,7 @@ export function isTooSmall({ columns, rows }: Size): boolean {
   return columns < smallest.columns || rows < smallest.rows;
 }
 
-function bodyRows(cx: ViewContext, parts: ScreenParts, width: number, height: number): Drawn {
+function bodyRows(cx: ViewContext, parts: ScreenParts, width: number, height: number): DrawnScreen {
   switch (cx.ui.screen) {
     case "session":
       if (parts.session !== null) return sessionView(cx, parts.session, width, height);

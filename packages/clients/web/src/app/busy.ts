@@ -4,14 +4,14 @@ import { isAegisError } from "@aegis/contract/errors.ts";
 import { type Signal, signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 
-export type Action = {
+export type BusyAction = {
   busy: Signal<boolean>;
   problem: Signal<string | null>;
   /** Returns whether it worked. */
   run(work: () => Promise<unknown>): Promise<boolean>;
 };
 
-export function useAction(): Action {
+export function useAction(): BusyAction {
   return useMemo(() => {
     const busy = signal(false);
     const problem = signal<string | null>(null);

@@ -1,9 +1,7 @@
 /** Colours code in a worker. Answers null for a language that the worker does not know. */
 
+import type { Piece } from "../model/syntax.ts";
 import workerUrl from "./colour-worker.ts?worker&url";
-
-/** A kind of syntax (or an empty word) and a text. */
-export type Piece = readonly [kind: string, text: string];
 
 /** The page's policy lets no string become the address of a script, except through this policy, which knows one. */
 function trusted(address: string): string {

@@ -1,32 +1,32 @@
 /** A change that a person confirms: prepared and shown first, then repeated with the digest of what was shown. */
 import { useState } from "preact/hooks";
-import { type Action, useAction } from "./busy.ts";
+import { type BusyAction, useAction } from "./busy.ts";
 
 /** What the person has confirmed so far, as the fields of a request. */
-export type Consented = { accept?: string; override?: string[] };
-export type Attempt<T> = (consented: Consented) => Promise<T>;
+export type GivenConsent = { accept?: string; override?: string[] };
+export type ConsentAttempt<T> = (consented: GivenConsent) => Promise<T>;
 
-export type Change<T> = {
-  action: Action;
+export type ConsentChange<T> = {
+  action: BusyAction;
   /** What waits for the person's consent. */
   shown: T | null;
   /** The answer after the change was made. */
   done: T | null;
   /** True if the content changed between showing and confirming, so that the person has to look again. */
   isOther: boolean;
-  begin(attempt: Attempt<T>): void;
+  begin(attempt: ConsentAttempt<T>): void;
   /** `override`: the rules that the person typed. */
   confirm(override?: string[]): void;
   cancel(): void;
 };
 
 /** `waits`: the digest that the answer waits for; empty if it waits for another request; null if the change is made. */
-export function useChange<T>(waits: (answer: T) => string | null): Change<T> {
+export function useChange<T>(waits: (answer: T) => string | null): ConsentChange<T> {
   const action = useAction();
-  type Open = { answer: T; attempt: Attempt<T>; consented: Consented };
+  type Open = { answer: T; attempt: ConsentAttempt<T>; consented: GivenConsent };
   const [open, setOpen] = useState<Open | null>(null);
   const [done, setDone] = useState<T | null>(null);
-  const run = (attempt: Attempt<T>, consented: Consented) =>
+  const run = (attempt: ConsentAttempt<T>, consented: GivenConsent) =>
     void action.run(async () => {
       setDone(null);
       const answer = await attempt(consented);
@@ -44,7 +44,7 @@ export function useChange<T>(waits: (answer: T) => string | null): Change<T> {
     confirm(override = open?.consented.override) {
       if (open === null) return;
       const accept = waits(open.answer) ?? "";
-      const consented: Consented = accept === "" ? {} : { accept };
+      const consented: GivenConsent = accept === "" ? {} : { accept };
       if (override !== undefined) consented.override = override;
       run(open.attempt, consented);
     },

@@ -1,6 +1,6 @@
 /** The transcript of the session that is open: its newest page first, older pages when the reader goes there. */
 
-import type { Followed } from "@aegis/client/events.ts";
+import type { FollowedItem } from "@aegis/client/events.ts";
 import { Transcript } from "@aegis/client/model/transcript.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import { type Signal, signal } from "@preact/signals";
@@ -37,7 +37,7 @@ export function openSession(session: SessionId): OpenSession {
   const loaded = signal(false);
   let loading = false;
   /** What happened while the first page was on its way. */
-  const early: Followed[] = [];
+  const early: FollowedItem[] = [];
 
   const stop = onStream((items) => {
     let changed = false;

@@ -1,6 +1,6 @@
 /** What the whole app knows: the board, the project, and who wants to hear of events. */
 
-import type { Followed } from "@aegis/client/events.ts";
+import type { FollowedItem } from "@aegis/client/events.ts";
 import {
   applyDelta,
   applyEvent,
@@ -24,7 +24,7 @@ export const status = signal<Status | null>(null);
 /** Whether the page follows the daemon while it is hidden. */
 export const keepHidden = signal(false);
 
-type Listener = (items: readonly Followed[]) => void;
+type Listener = (items: readonly FollowedItem[]) => void;
 const listeners = new Set<Listener>();
 
 /** Calls the listener with everything that the stream delivers, once per frame. Returns a function that ends it. */
@@ -82,7 +82,7 @@ async function loadPast(id: SessionId): Promise<void> {
 
 const refreshing = new Set<SessionId>();
 
-function take(items: readonly Followed[]): void {
+function take(items: readonly FollowedItem[]): void {
   let next = board.peek();
   let closes = false;
   for (const item of items) {

@@ -3,19 +3,19 @@
  * at once when the browser is online or the page is looked at.
  */
 
-import { type Followed, followEvents } from "@aegis/client/events.ts";
+import { type FollowedItem, followEvents } from "@aegis/client/events.ts";
 import { isAegisError } from "@aegis/contract/errors.ts";
 import { effect, signal } from "@preact/signals";
 import { Batches } from "../model/batches.ts";
 import { client } from "./client.ts";
 
-export type Connection =
+export type StreamState =
   | { state: "connecting" }
   | { state: "live" }
   | { state: "cut"; since: number; attempt: number }
   | { state: "refused"; message: string; hint: string | undefined };
 
-export const connection = signal<Connection>({ state: "connecting" });
+export const connection = signal<StreamState>({ state: "connecting" });
 
 /** Calls `run` each time that the daemon answers again. Returns a function that ends it. */
 export function onReconnect(run: () => void): () => void {
@@ -34,7 +34,7 @@ const hiddenMs = 60_000;
 /** Calls `take` with everything after `after`, in batches of one animation frame. Runs until the page is closed. */
 export async function follow(
   after: number,
-  take: (items: readonly Followed[]) => void,
+  take: (items: readonly FollowedItem[]) => void,
   keepHidden: () => boolean,
 ): Promise<void> {
   let position = after;

@@ -1,7 +1,7 @@
 /** A change to a file as lines. The words that differ in a pair of lines are computed when the line is shown. Pure. */
 import { diffWordsWithSpace, parsePatch, type StructuredPatchHunk, structuredPatch } from "diff";
 
-export type Span = { text: string; changed: boolean };
+export type DiffSpan = { text: string; changed: boolean };
 export type CodeLine = {
   kind: "same" | "add" | "del";
   before: number | null;
@@ -61,7 +61,7 @@ export function diffOfGit(text: string): DiffLines {
 }
 
 /** The text of a line in spans, of which the changed ones differ from the line on the other side. */
-export function spansOf({ text, other, kind }: CodeLine): Span[] {
+export function spansOf({ text, other, kind }: CodeLine): DiffSpan[] {
   if (other === null || text.length > longestLine || other.length > longestLine) return [{ text, changed: false }];
   const isOld = kind === "del";
   const parts = isOld ? diffWordsWithSpace(text, other) : diffWordsWithSpace(other, text);

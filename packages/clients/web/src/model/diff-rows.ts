@@ -36,13 +36,13 @@ export function pairedRows(lines: readonly DiffLine[]): DiffRow[] {
   return rows;
 }
 
-export type Painted = { text: string; kind: string; changed: boolean };
+export type PaintedText = { text: string; kind: string; changed: boolean };
 
 /** Joins the colours of a line with the marks of the words that differ. */
-export function painted(line: CodeLine, pieces: readonly Piece[] | undefined): Painted[] {
+export function painted(line: CodeLine, pieces: readonly Piece[] | undefined): PaintedText[] {
   const spans = spansOf(line);
   if (pieces === undefined) return spans.map((span) => ({ ...span, kind: "" }));
-  const result: Painted[] = [];
+  const result: PaintedText[] = [];
   const rest = pieces.map(([kind, text]) => ({ kind, text }));
   for (const { text, changed } of spans) {
     let left = text;

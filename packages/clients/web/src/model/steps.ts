@@ -2,7 +2,7 @@
 import { timeline } from "@aegis/client/views/timeline.ts";
 import type { Run, Step } from "@aegis/contract/run.ts";
 
-export type Bar = { step: Step; left: number; width: number; ms: number };
+export type StepBar = { step: Step; left: number; width: number; ms: number };
 
 /** A time in which no step ran: where it is folded, and how long it was. */
 export type Fold = { left: number; ms: number };
@@ -14,7 +14,7 @@ export function barsOf(
   run: Pick<Run, "ended_at">,
   steps: readonly Step[],
   now: number,
-): { bars: Bar[]; folds: Fold[] } {
+): { bars: StepBar[]; folds: Fold[] } {
   const end = run.ended_at ?? now;
   const { bars, gaps } = timeline(steps, columns, end);
   return {

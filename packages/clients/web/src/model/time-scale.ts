@@ -1,5 +1,5 @@
 /** Time and pixels of the flow. Pure. */
-import type { Span } from "@aegis/client/model/flow.ts";
+import type { FlowSpan } from "@aegis/client/model/flow.ts";
 
 export type Segment = { from: number; to: number; folded: boolean; x: number; width: number };
 
@@ -10,7 +10,11 @@ export class TimeScale {
   readonly segments: Segment[] = [];
   readonly width: number;
 
-  constructor(spans: readonly Span[], end: number, options: { pixelsPerMs: number; foldWidth: number; fold: boolean }) {
+  constructor(
+    spans: readonly FlowSpan[],
+    end: number,
+    options: { pixelsPerMs: number; foldWidth: number; fold: boolean },
+  ) {
     const { pixelsPerMs, foldWidth, fold } = options;
     const sorted = spans.toSorted((a, b) => a.from - b.from);
     const start = sorted[0]?.from ?? end;

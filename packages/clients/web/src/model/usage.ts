@@ -30,10 +30,10 @@ export function minutes(value: number): string {
 }
 
 export type Series = { name: string; total: UsageSums; values: number[]; isRest: boolean; key: string | null };
-export type Plotted = { times: number[]; series: Series[]; totals: number[] };
+export type PlottedUsage = { times: number[]; series: Series[]; totals: number[] };
 
 /** One value for each group and bucket; buckets without a turn are zero. */
-export function plotted(report: UsageReport, measure: Measure): Plotted {
+export function plotted(report: UsageReport, measure: Measure): PlottedUsage {
   const size = usageBuckets[report.bucket];
   const times = Array.from(
     { length: Math.round((report.to - report.from) / size) },

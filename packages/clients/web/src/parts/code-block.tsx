@@ -1,6 +1,6 @@
 /** A block of code. A worker colours it, so that a long block never holds up typing. */
 import { useEffect, useState } from "preact/hooks";
-import type { Piece } from "../app/colour.ts";
+import type { Piece } from "../model/syntax.ts";
 
 export function CodeBlock({ code, language }: { code: string; language: string }) {
   const [pieces, setPieces] = useState<readonly Piece[] | null>(null);

@@ -3,7 +3,7 @@
 import type { ChangeLine } from "@aegis/contract/plugin-install.ts";
 import type { SkillFinding } from "@aegis/contract/skill-install.ts";
 import { useEffect, useRef } from "preact/hooks";
-import type { Change } from "../app/consent.ts";
+import type { ConsentChange } from "../app/consent.ts";
 import { oneLine, visible } from "../model/format.ts";
 
 export function Consent(props: {
@@ -11,7 +11,7 @@ export function Consent(props: {
   confirmLabel: string;
   lines: readonly ChangeLine[];
   findings: readonly SkillFinding[];
-  change: Pick<Change<unknown>, "action" | "isOther" | "confirm" | "cancel">;
+  change: Pick<ConsentChange<unknown>, "action" | "isOther" | "confirm" | "cancel">;
 }) {
   const { question, lines, findings, change } = props;
   const heading = useRef<HTMLHeadingElement>(null);

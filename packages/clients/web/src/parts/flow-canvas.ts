@@ -1,5 +1,5 @@
 /** Draws the flow on a canvas. Nothing outside the view is drawn. */
-import type { Arrow, Lane, Span } from "@aegis/client/model/flow.ts";
+import type { Arrow, FlowSpan, Lane } from "@aegis/client/model/flow.ts";
 import { clock, duration } from "../model/format.ts";
 import { axisStep, type TimeScale } from "../model/time-scale.ts";
 
@@ -12,7 +12,7 @@ const dense = 300;
 export type Picture = {
   lanes: readonly Lane[];
   rows: ReadonlyMap<string, number>;
-  spans: readonly Span[];
+  spans: readonly FlowSpan[];
   arrows: readonly Arrow[];
   scale: TimeScale;
   end: number;
@@ -21,11 +21,11 @@ export type Picture = {
   chosen: string | null;
 };
 
-export type Colours = Readonly<Record<(typeof names)[number], string>>;
+export type CanvasColours = Readonly<Record<(typeof names)[number], string>>;
 const names = ["bg", "panel", "band", "line", "text", "dim", "accent", "ok", "warn", "err"] as const;
 
 /** The tokens of the current theme. */
-export function readColours(): Colours {
+export function readColours(): CanvasColours {
   const probe = document.createElement("i");
   document.body.append(probe);
   const colours = Object.fromEntries(
@@ -35,7 +35,7 @@ export function readColours(): Colours {
     }),
   );
   probe.remove();
-  return colours as Colours;
+  return colours as CanvasColours;
 }
 
 export function rowY(row: number): number {
@@ -52,7 +52,13 @@ export function arrowPath(arrow: Arrow, { rows, scale, scrollX, end }: Picture) 
   return { x1, x2, y1: rowY(from) + direction * 7, y2: rowY(to) - direction * 9, direction };
 }
 
-export function paint(g: CanvasRenderingContext2D, width: number, height: number, picture: Picture, colours: Colours) {
+export function paint(
+  g: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+  picture: Picture,
+  colours: CanvasColours,
+) {
   const ratio = devicePixelRatio || 1;
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
   g.fillStyle = colours.bg;
@@ -67,7 +73,13 @@ export function paint(g: CanvasRenderingContext2D, width: number, height: number
   paintArrows(g, width, picture, colours);
 }
 
-function paintAxis(g: CanvasRenderingContext2D, width: number, bottom: number, picture: Picture, colours: Colours) {
+function paintAxis(
+  g: CanvasRenderingContext2D,
+  width: number,
+  bottom: number,
+  picture: Picture,
+  colours: CanvasColours,
+) {
   const { scale, scrollX, pixelsPerMs } = picture;
   const step = axisStep(pixelsPerMs);
   g.fillStyle = colours.panel;
@@ -110,7 +122,7 @@ function paintAxis(g: CanvasRenderingContext2D, width: number, bottom: number, p
   line(g, 0, axisHeight + 0.5, width, axisHeight + 0.5);
 }
 
-function paintFold(g: CanvasRenderingContext2D, x: number, width: number, bottom: number, colours: Colours) {
+function paintFold(g: CanvasRenderingContext2D, x: number, width: number, bottom: number, colours: CanvasColours) {
   g.globalAlpha = 0.5;
   g.fillStyle = colours.line;
   g.fillRect(x, axisHeight, width, bottom - axisHeight);
@@ -126,7 +138,7 @@ function paintFold(g: CanvasRenderingContext2D, x: number, width: number, bottom
 
 const spanColour = { turn: "accent", tool: "accent", ask: "warn", failed: "err" } as const;
 
-function paintSpans(g: CanvasRenderingContext2D, width: number, picture: Picture, colours: Colours) {
+function paintSpans(g: CanvasRenderingContext2D, width: number, picture: Picture, colours: CanvasColours) {
   const { rows, scale, scrollX, end } = picture;
   for (const span of picture.spans) {
     const row = rows.get(span.session);
@@ -147,7 +159,7 @@ function paintSpans(g: CanvasRenderingContext2D, width: number, picture: Picture
 const arrowColour = { message: "dim", task: "accent", result: "ok" } as const;
 const dashes = { message: [], task: [5, 3], result: [1.5, 3] } as const;
 
-function paintArrows(g: CanvasRenderingContext2D, width: number, picture: Picture, colours: Colours) {
+function paintArrows(g: CanvasRenderingContext2D, width: number, picture: Picture, colours: CanvasColours) {
   const visible = picture.arrows.flatMap((arrow) => {
     const path = arrowPath(arrow, picture);
     return path === null || path.x2 < 0 || path.x1 > width ? [] : [{ arrow, path }];

@@ -2,7 +2,7 @@
 
 import type { UsageReport } from "@aegis/contract/usage.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Measure, measures, type Plotted, ticksOf, timeLabel } from "../model/usage.ts";
+import { type Measure, measures, type PlottedUsage, ticksOf, timeLabel } from "../model/usage.ts";
 
 const height = 260;
 const [top, bottom, left, right] = [12, 24, 56, 8];
@@ -13,7 +13,15 @@ export function seriesClass(index: number, isRest: boolean): string {
   return `series-${isRest ? "rest" : (index % 7) + 1}`;
 }
 
-export function Plot({ data, measure, bucket }: { data: Plotted; measure: Measure; bucket: UsageReport["bucket"] }) {
+export function Plot({
+  data,
+  measure,
+  bucket,
+}: {
+  data: PlottedUsage;
+  measure: Measure;
+  bucket: UsageReport["bucket"];
+}) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(800);
   const [chosen, setChosen] = useState<number | null>(null);
@@ -117,7 +125,7 @@ function tipPlace(x: number, bar: number, width: number): { left: string } | { r
   return { left: `${Math.max(8, Math.min(x + bar + 8, width - most))}px` };
 }
 
-type BarProps = { data: Plotted; index: number; x: number; width: number; y: (value: number) => number };
+type BarProps = { data: PlottedUsage; index: number; x: number; width: number; y: (value: number) => number };
 
 function Bar({ data: { series }, index, x, width, y }: BarProps) {
   let below = 0;
@@ -144,7 +152,7 @@ function Bar({ data: { series }, index, x, width, y }: BarProps) {
 }
 
 function spoken(
-  { times, series, totals }: Plotted,
+  { times, series, totals }: PlottedUsage,
   at: number,
   measure: Measure,
   bucket: UsageReport["bucket"],

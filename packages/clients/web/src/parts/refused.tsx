@@ -1,6 +1,6 @@
 /** A package that was refused as malicious: its findings, and the override of a person who types the rules. */
 import { useState } from "preact/hooks";
-import type { Change } from "../app/consent.ts";
+import type { ConsentChange } from "../app/consent.ts";
 import type { RefusedAnswer } from "../app/refusal.ts";
 import { oneLine, visible } from "../model/format.ts";
 import { Findings } from "./consent.tsx";
@@ -10,7 +10,7 @@ export function Refused({
   change,
 }: {
   answer: RefusedAnswer;
-  change: Pick<Change<unknown>, "action" | "confirm" | "cancel">;
+  change: Pick<ConsentChange<unknown>, "action" | "confirm" | "cancel">;
 }) {
   const { overridable, findings } = answer.refused;
   const [text, setText] = useState("");

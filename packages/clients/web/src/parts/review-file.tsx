@@ -13,7 +13,7 @@ import { type Anchor, type Comment, isGenerated, placed } from "../model/review.
 import type { Piece } from "../model/syntax.ts";
 import { Problem } from "./facts.tsx";
 import { Comments } from "./review-comments.tsx";
-import { type Colours, ReviewLines } from "./review-lines.tsx";
+import { type LineColours, ReviewLines } from "./review-lines.tsx";
 
 type FileProps = { changes: Changes; file: ChangedFile; turn: string | undefined; split: boolean };
 
@@ -138,8 +138,8 @@ export function factsOf(file: ChangedFile): string[] {
 const mostColoured = 6_000;
 
 /** Colours the old and the new side of each hunk in the worker. */
-function useColours(lines: readonly DiffLine[], path: string): Colours {
-  const [colours, setColours] = useState<Colours>(new Map());
+function useColours(lines: readonly DiffLine[], path: string): LineColours {
+  const [colours, setColours] = useState<LineColours>(new Map());
   const language = /\.([\w+]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
   useEffect(() => {
     setColours(new Map());

@@ -7,12 +7,12 @@ import { type Anchor, anchorKey, anchorOf, type Comment } from "../model/review.
 import type { Piece } from "../model/syntax.ts";
 import { CommentEditor, Comments } from "./review-comments.tsx";
 
-export type Colours = ReadonlyMap<CodeLine, readonly Piece[]>;
+export type LineColours = ReadonlyMap<CodeLine, readonly Piece[]>;
 
 export type ReviewLinesProps = {
   lines: readonly DiffLine[];
   split: boolean;
-  colours: Colours;
+  colours: LineColours;
   label: string;
   comments: ReadonlyMap<string, readonly Comment[]>;
   /** The line whose comment is being written. */

@@ -11,7 +11,7 @@ import {
   isMeasure,
   type Measure,
   measures,
-  type Plotted,
+  type PlottedUsage,
   plotted,
   type Series,
   timeLabel,
@@ -152,7 +152,7 @@ function costText({ cost, cost_unknown }: Series["total"]): string {
   return `${cost_unknown > 0 ? "≥ " : ""}${dollars(cost)}`;
 }
 
-function Name({ row, data, by }: { row: Series; data: Plotted; by: UsageGrouping }) {
+function Name({ row, data, by }: { row: Series; data: PlottedUsage; by: UsageGrouping }) {
   return (
     <span class="series-name">
       <i class={`swatch ${seriesClass(data.series.indexOf(row), row.isRest)}`} />
@@ -161,7 +161,7 @@ function Name({ row, data, by }: { row: Series; data: Plotted; by: UsageGrouping
   );
 }
 
-function ByTime({ data, measure, bucket }: { data: Plotted; measure: Measure; bucket: UsageReport["bucket"] }) {
+function ByTime({ data, measure, bucket }: { data: PlottedUsage; measure: Measure; bucket: UsageReport["bucket"] }) {
   const { text } = measures[measure];
   const rows = data.times.map((time, at) => ({ time, at })).filter(({ at }) => (data.totals[at] ?? 0) > 0);
   return (

@@ -3,15 +3,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { client } from "../app/client.ts";
 import { link } from "../app/router.ts";
 import { oneLine, visible } from "../model/format.ts";
-import { type Found, search } from "../model/search.ts";
+import { type SearchHit, search } from "../model/search.ts";
 import { places } from "./places.ts";
 
-const pages: readonly Found[] = places
+const pages: readonly SearchHit[] = places
   .filter((place) => place.inNavigation)
   .map(({ title, word }) => ({ kind: "page", title, detail: "", href: word === "" ? "#/" : link(word) }));
 
 /** One list of the daemon, as things to find; what cannot be listed is left out. */
-async function found<T>(listed: Promise<readonly T[]>, entry: (one: T) => Found): Promise<Found[]> {
+async function found<T>(listed: Promise<readonly T[]>, entry: (one: T) => SearchHit): Promise<SearchHit[]> {
   return (await listed.catch(() => [])).map(entry);
 }
 
@@ -19,7 +19,7 @@ function facts(...words: readonly (string | null)[]): string {
   return words.filter((word) => word !== null && word !== "").join(" · ");
 }
 
-async function everything(): Promise<Found[]> {
+async function everything(): Promise<SearchHit[]> {
   const lists = await Promise.all([
     found(
       client.call("listSessions", { query: { closed: true } }).then((it) => it.sessions),
@@ -116,7 +116,7 @@ async function everything(): Promise<Found[]> {
 
 export function SearchDialog({ close }: { close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [things, setThings] = useState<readonly Found[]>(pages);
+  const [things, setThings] = useState<readonly SearchHit[]>(pages);
   const [typed, setTyped] = useState("");
   const [chosen, setChosen] = useState(0);
   useEffect(() => {

@@ -15,7 +15,7 @@ import { Empty, Problem, StateDot, shapeOf } from "../parts/facts.tsx";
 import {
   arrowAt,
   axisHeight,
-  type Colours,
+  type CanvasColours,
   laneHeight,
   type Picture,
   paint,
@@ -81,7 +81,7 @@ class FlowState {
   readonly tip = signal<{ x: number; y: number } | null>(null);
   canvas: HTMLCanvasElement | null = null;
   view: HTMLElement | null = null;
-  colours: Colours = readColours();
+  colours: CanvasColours = readColours();
   lanes: readonly Lane[] = [];
   picture: Picture | null = null;
   #pixelsPerMs = 0;

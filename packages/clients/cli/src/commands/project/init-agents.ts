@@ -24,9 +24,9 @@ export type Choice = {
 };
 
 /** An agent that was found on this machine. */
-export type Found = Pick<Agent, "slug" | "harness" | "model">;
+export type FoundAgent = Pick<Agent, "slug" | "harness" | "model">;
 
-export type OpenSession = Pick<Session, "handle" | "agent" | "harness">;
+export type AgentSession = Pick<Session, "handle" | "agent" | "harness">;
 
 type Options = {
   /** The agents of the file being replaced; null if there is no readable file. */
@@ -35,9 +35,9 @@ type Options = {
   /** The agents for the file besides the default one. */
   colleagues: readonly Extra[];
   /** All agents found on this machine, for the settings of those that open sessions use. */
-  found: readonly Found[];
+  found: readonly FoundAgent[];
   named?: readonly string[];
-  sessions: readonly OpenSession[];
+  sessions: readonly AgentSession[];
   /** Returns the problems of a file that also contains these agents. */
   check: (extras: readonly Extra[]) => Promise<readonly unknown[]>;
 };
@@ -45,7 +45,7 @@ type Options = {
 /** `notes` tell the user which agents were kept for open sessions, and which sessions have lost their agent. */
 export async function moreAgents(options: Options): Promise<{ extras: Extra[]; notes: string[] }> {
   const { choice, colleagues, found, named = [], sessions, before, check } = options;
-  const used = new Map<string, OpenSession[]>();
+  const used = new Map<string, AgentSession[]>();
   for (const session of sessions) used.set(session.agent, [...(used.get(session.agent) ?? []), session]);
   const extras: Extra[] = [];
   const notes: string[] = [];
@@ -83,7 +83,7 @@ export async function moreAgents(options: Options): Promise<{ extras: Extra[]; n
 }
 
 /** The other agents only read: one agent that edits files is enough for a start. */
-export function colleaguesOf(found: readonly (Found & { starts: boolean })[]): Extra[] {
+export function colleaguesOf(found: readonly (FoundAgent & { starts: boolean })[]): Extra[] {
   const description = "Reads changes and says what is wrong with them.";
   return found
     .filter(({ starts }) => starts)

@@ -6,7 +6,11 @@ import type { Choice, Extra } from "./init-agents.ts";
 /** A coding CLI by the name of its command, which is also the name of its agents. */
 export type Crew = { slug: string; harness: string };
 
-export type Team = { first: Choice; others: Extra[] /** Members whose CLI does not start here. */; absent: string[] };
+export type InitTeam = {
+  first: Choice;
+  others: Extra[] /** Members whose CLI does not start here. */;
+  absent: string[];
+};
 
 type Options = {
   /** As typed: names of CLIs or harnesses, separated by commas. */
@@ -20,7 +24,7 @@ type Options = {
 const maxMembers = 16;
 
 /** Every member may edit files; a person still approves commands. */
-export function teamOf({ named, known, starting, worktrees }: Options): Team {
+export function teamOf({ named, known, starting, worktrees }: Options): InitTeam {
   const members = named.split(",").map((word) => find(word.trim(), known));
   if (members.length > maxMembers)
     throw new AegisError("invalid", `--team names ${members.length} agents; at most ${maxMembers} fit in a first file`);

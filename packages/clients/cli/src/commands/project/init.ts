@@ -15,8 +15,15 @@ import { parse, stringify } from "yaml";
 import type { Handler } from "../../program/command.ts";
 import { type CliContext, exitCodes } from "../../terminal/context.ts";
 import { ignoreInGit } from "./git-ignore.ts";
-import { type Choice, colleaguesOf, type Extra, type Found, moreAgents, type OpenSession } from "./init-agents.ts";
-import { type Team, teamOf } from "./init-team.ts";
+import {
+  type AgentSession,
+  type Choice,
+  colleaguesOf,
+  type Extra,
+  type FoundAgent,
+  moreAgents,
+} from "./init-agents.ts";
+import { type InitTeam, teamOf } from "./init-team.ts";
 import { template } from "./init-text.ts";
 import type { projectCommands } from "./spec.ts";
 
@@ -26,19 +33,19 @@ export type InitArgs = {
   /** Replaces an existing project file. */
   force: boolean;
   /** The members of the team that the user named; without it, the agents found on this machine. */
-  team?: Team | undefined;
+  team?: InitTeam | undefined;
   /** Agents that edit work in git worktrees. */
   worktrees?: boolean;
   /** The agent that detection chose. */
   agent: { slug: string; harness: string; model?: string | undefined; permission: Permission; why: string };
   /** The other agents found on this machine. */
-  others?: readonly (Found & { starts: boolean })[];
+  others?: readonly (FoundAgent & { starts: boolean })[];
   /** Names that agent files already declare; init does not replace those agents. */
   named?: readonly string[];
   /** The open sessions in the project's embedded database; their agents must be kept. */
-  sessions?: () => Promise<OpenSession[]>;
+  sessions?: () => Promise<AgentSession[]>;
   /** The same in the database of its cluster, which then has all of them; null without a cluster. */
-  clusterSessions?: () => Promise<OpenSession[] | null>;
+  clusterSessions?: () => Promise<AgentSession[] | null>;
   harnesses: readonly string[];
 };
 
@@ -143,7 +150,7 @@ function suggestion({ agent, worktrees }: InitArgs): Choice {
 }
 
 /** All agents found on this machine; the one that detection chose first. */
-function foundOf({ agent, others = [] }: InitArgs): (Found & { starts: boolean })[] {
+function foundOf({ agent, others = [] }: InitArgs): (FoundAgent & { starts: boolean })[] {
   return [{ slug: agent.slug, harness: agent.harness, model: agent.model ?? null, starts: true }, ...others];
 }
 
@@ -198,7 +205,7 @@ function refuse(wrong: readonly Wrong[]): void {
 }
 
 /** Unreadable state does not prevent a new configuration, but init warns about what may be lost. */
-async function sessionsOf(cx: CliContext, { sessions }: InitArgs): Promise<OpenSession[]> {
+async function sessionsOf(cx: CliContext, { sessions }: InitArgs): Promise<AgentSession[]> {
   try {
     return (await sessions?.()) ?? [];
   } catch (error) {
@@ -209,8 +216,8 @@ async function sessionsOf(cx: CliContext, { sessions }: InitArgs): Promise<OpenS
 }
 
 /** Throws if the sessions may be in a database that cannot be asked: the new file could leave out their agents. */
-async function sessionsInCluster({ clusterSessions }: InitArgs, isCluster: boolean): Promise<OpenSession[] | null> {
-  let sessions: OpenSession[] | null;
+async function sessionsInCluster({ clusterSessions }: InitArgs, isCluster: boolean): Promise<AgentSession[] | null> {
+  let sessions: AgentSession[] | null;
   try {
     sessions = (await clusterSessions?.()) ?? null;
   } catch (error) {

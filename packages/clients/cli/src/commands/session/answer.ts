@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Client } from "@aegis/client/client.ts";
-import { type Followed, followEvents } from "@aegis/client/events.ts";
+import { type FollowedItem, followEvents } from "@aegis/client/events.ts";
 import { turnOf } from "@aegis/client/turn-of.ts";
 import { followWhileOpen, waitForMessage } from "@aegis/client/wait.ts";
 import type { Ask } from "@aegis/contract/ask.ts";
@@ -123,7 +123,7 @@ async function markSeen(client: Client, session: SessionId, seq: number): Promis
   await client.call("markSeen", { path: { session }, body: { seq } }).catch(() => {});
 }
 
-function isAboutAsk(item: Followed): boolean {
+function isAboutAsk(item: FollowedItem): boolean {
   return item.kind === "event" && (item.event.type === "ask.opened" || item.event.type === "ask.settled");
 }
 
@@ -147,7 +147,7 @@ export function reportAnswer(
 async function sendAndWatch(
   client: Client,
   question: Question & { id: MessageId; onStart: (after: number) => void; signal: AbortSignal },
-  onItem: (item: Followed) => void,
+  onItem: (item: FollowedItem) => void,
 ): Promise<Outcome> {
   const { session, id } = question;
   const attachments = await readImages(question.images);
@@ -188,7 +188,7 @@ async function sendAndWatch(
 async function watch(
   client: Client,
   options: { session: SessionView; id: MessageId; after: number; signal: AbortSignal },
-  onItem: (item: Followed) => void,
+  onItem: (item: FollowedItem) => void,
 ): Promise<Outcome> {
   const { session, id, after, signal } = options;
   let shownUpTo = after;
@@ -263,7 +263,7 @@ class WaitingAsks {
     return this.#blocked.promise;
   }
 
-  take(item: Followed): void {
+  take(item: FollowedItem): void {
     if (item.kind !== "event") return;
     const { event } = item;
     if (event.type === "turn.started") this.#isOurTurn = event.data.messages.includes(this.#options.message);

@@ -10,7 +10,7 @@ import {
 import { homeOf } from "@aegis/lib/home.ts";
 import type { CliContext } from "../../terminal/context.ts";
 
-export type Attempt = (accept: { accept?: string; override?: string[] }) => Promise<InstallOutcome>;
+export type InstallAttempt = (accept: { accept?: string; override?: string[] }) => Promise<InstallOutcome>;
 
 export type Decisions = {
   /** Whether the user wants the skill after the findings were shown. Called again if the source changed meanwhile. */
@@ -19,7 +19,7 @@ export type Decisions = {
   override: (refused: RefusedPackage) => Promise<readonly string[]>;
 };
 
-export async function withConsent(attempt: Attempt, decisions: Decisions): Promise<InstallOutcome> {
+export async function withConsent(attempt: InstallAttempt, decisions: Decisions): Promise<InstallOutcome> {
   let result = await attempt({}).catch(async (error: unknown) => {
     const refused = refusalOf(error);
     if (refused === null) throw error;

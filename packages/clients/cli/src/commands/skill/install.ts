@@ -10,7 +10,7 @@ import { given } from "../../program/given.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import { exitCodes } from "../../terminal/context.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
-import { type Attempt, absoluteSource, withConsent } from "./install-consent.ts";
+import { absoluteSource, type InstallAttempt, withConsent } from "./install-consent.ts";
 import { overriddenRules } from "./override.ts";
 import type { skillCommands } from "./spec.ts";
 
@@ -111,7 +111,7 @@ export const registrySearch: Handler<typeof skillCommands.search> = async (cx, a
 };
 
 /** Shows the findings, and asks for consent unless `--yes` is given. A refused skill is shown in full before the error. */
-function attempt(cx: Terminal, args: Choices, call: Attempt): Promise<InstallOutcome> {
+function attempt(cx: Terminal, args: Choices, call: InstallAttempt): Promise<InstallOutcome> {
   const style = cx.style;
   return withConsent(call, {
     async accept(skill) {

@@ -17,7 +17,7 @@ export type RunWatch = {
 };
 
 /** Fetches the current state of the run from the daemon. */
-export type Look = () => Promise<RunView>;
+export type FetchRun = () => Promise<RunView>;
 
 /** Limits redraws for a run with many steps. */
 const drawEveryMs = 200;
@@ -27,7 +27,7 @@ const narrowest = 40;
 const mostLines = 5;
 
 /** Redraws the state of the run within the terminal's rows. `passed` lists the checkpoints reached before. */
-export function drawnWatch(cx: Terminal, look: Look, passed: readonly string[]): RunWatch {
+export function drawnWatch(cx: Terminal, look: FetchRun, passed: readonly string[]): RunWatch {
   const phases = [...passed];
   const lines: string[] = [];
   let height = 0;
@@ -82,7 +82,7 @@ export function drawnWatch(cx: Terminal, look: Look, passed: readonly string[]):
 }
 
 /** Prints one line per event to stderr and only the result to stdout, so that it can be piped. */
-export function printedWatch(cx: Terminal, look: Look): RunWatch {
+export function printedWatch(cx: Terminal, look: FetchRun): RunWatch {
   const style = cx.style;
   return {
     async take(event) {
