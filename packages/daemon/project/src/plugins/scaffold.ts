@@ -104,6 +104,7 @@ export const ${tool} = tool(
     description: "Counts the words of a text. Use it instead of counting yourself.",
     input: z.object({ value: z.string().describe("the text") }),
     readOnly: true,
+    permission: "read",
   },
   ({ value }, context) => {
     const words = value.split(/\\s+/).filter((word) => word !== "").length;
