@@ -116,7 +116,8 @@ it("goes on when the folder could not be written for a while", async () => {
   const mirror = await open();
   await called(["a", "1"]);
   await rm(dir);
-  await mkdir(dir);
+  // The mirror may have made it first.
+  await mkdir(dir, { recursive: true });
   await called(["a", "2"]);
   await mirror.close();
   expect(await inputs("a")).toEqual(["1", "2"]);

@@ -98,7 +98,7 @@ rules:
   - { name: bad, when: bad, steps: [{ tool: list_flies }, { say: "done, all fine" }] }
   - { name: good, when: good, steps: [{ say: good }] }`,
   });
-  const events = await runTurn(conversation, "bad\n\n> from telegram · 2026-01-31T09:00:00Z\ngood");
+  const events = await runTurn(conversation, "bad\n\n> from channel:telegram · 2026-01-31T09:00:00Z\ngood");
   expect(eventsOf(events, "tool_result")).toMatchObject([{ is_error: true }]);
   expect(textOf(events)).toBe('list_flies failed: no tool "list_flies" (did you mean "list_files"?)\ngood');
   expect(endOf(events).reason).toBe("completed");
