@@ -81,7 +81,7 @@ async function openSeat({ folder, scope, signal }: BenchContext): Promise<Seat> 
     store,
     clock,
     redact: (text) => text,
-    turns: { wake: () => {}, interrupt: async () => false, steer: async () => ({ joined: false, why: null }) },
+    hints: { wake: () => {}, interrupt: async () => false, steer: async () => ({ joined: false, why: null }) },
   });
   let commits = 0;
   scope.defer(

@@ -14,7 +14,7 @@ import { type ChannelKey, channelKeys } from "@aegis/project/config/schema.ts";
 import { pluginValues } from "@aegis/project/plugins/dirs.ts";
 import type { Asks } from "@aegis/sessions/asks/asks.ts";
 import type { Store } from "@aegis/store/store.ts";
-import type { BuildOptions } from "./build.ts";
+import type { BuildOptions } from "./build-options.ts";
 import type { SessionParts } from "./build-sessions.ts";
 import type { WorkParts } from "./build-work.ts";
 
@@ -96,7 +96,9 @@ function telegram(options: BuildChannelsOptions, { telegram: entry }: Config): C
     const { startTelegram } = await import("@aegis/channels/telegram/start.ts");
     return withSecret(options, place, "token of the Telegram bot", (token) => {
       const settings = { token: token ?? "", apiRoot, users, chats, agent, notify, topics, stream };
-      return startTelegram({ ...options, dir: join(options.stateDir, "channel-files"), settings });
+      const { store, clock, log, sessions, inbox, asks, agents, attachments, root, hub } = options;
+      const dir = join(options.stateDir, "channel-files");
+      return startTelegram({ store, clock, log, sessions, inbox, asks, agents, attachments, root, dir, hub, settings });
     });
   };
   return [{ name: "telegram", kind: "people", fingerprint: JSON.stringify(entry), start }];
@@ -106,7 +108,8 @@ function desktop(options: BuildChannelsOptions, { notify }: Config): ChannelPlan
   if (!notify.desktop) return [];
   const start = async () => {
     const { startDesktop } = await import("@aegis/channels/desktop/desktop.ts");
-    return startDesktop(options);
+    const { store, clock, log, processes, env } = options;
+    return startDesktop({ store, clock, log, processes, env });
   };
   return [{ name: "desktop", kind: "desktop", fingerprint: "on", start }];
 }
@@ -118,10 +121,11 @@ function outgoingHooks(options: BuildChannelsOptions, { webhooks }: Config): Cha
     if (url === undefined) return [];
     const place = { env: entry.secret_env, file: entry.secret_file };
     const start = async () => {
+      const { store, clock, log } = options;
       const { startWebhookOut } = await import("@aegis/channels/webhooks/out.ts");
       const needsSecret = format === "standard" || place.env !== undefined || place.file !== undefined;
       return withSecret(options, needsSecret ? place : null, `secret of the webhook ${name}`, (secret) =>
-        startWebhookOut({ ...options, hook: { name, url, secret, events, format, allowPrivate } }),
+        startWebhookOut({ store, clock, log, hook: { name, url, secret, events, format, allowPrivate } }),
       );
     };
     return [{ name: `out:${name}`, kind: "webhook_out", fingerprint: JSON.stringify(entry), start }];
@@ -137,7 +141,8 @@ function trustedHooks({ webhooks }: Config) {
 
 type HookServices = { serve: ServeHook; started: () => Promise<void> };
 
-function incomingHooks(options: BuildChannelsOptions, config: Config, hooks: HookServices): ChannelPlan[] {
+function incomingHooks(options: BuildChannelsOptions, config: Config, { serve, started }: HookServices): ChannelPlan[] {
+  const { store, clock, log, inbox, sessions, queues } = options;
   return trustedHooks(config).map(([name, entry]) => {
     const { scheme, agent, session, queue, prompt = null } = entry;
     const place = { env: entry.secret_env, file: entry.secret_file };
@@ -145,7 +150,17 @@ function incomingHooks(options: BuildChannelsOptions, config: Config, hooks: Hoo
     const start = async () => {
       const { startWebhookIn } = await import("@aegis/channels/webhooks/in.ts");
       return withSecret(options, place, `secret of the webhook ${name}`, (secret) =>
-        startWebhookIn({ ...options, ...hooks, hook: { name, secret: secret ?? "", scheme, target, prompt } }),
+        startWebhookIn({
+          store,
+          clock,
+          log,
+          inbox,
+          sessions,
+          queues,
+          serve,
+          started,
+          hook: { name, secret: secret ?? "", scheme, target, prompt },
+        }),
       );
     };
     return { name: `in:${name}`, kind: "webhook_in", fingerprint: JSON.stringify(entry), early: true, start };
@@ -160,7 +175,22 @@ function fromPlugins(options: BuildChannelsOptions, { plugins }: Config): Channe
     const start = async () => {
       const { startPluginChannel } = await import("@aegis/channels/plugin/start.ts");
       const dir = join(options.stateDir, "channel-files");
-      return startPluginChannel({ ...options, dir, remote, settings: own });
+      const { store, clock, log, sessions, inbox, asks, agents, attachments, root, redact } = options;
+      return startPluginChannel({
+        store,
+        clock,
+        log,
+        sessions,
+        inbox,
+        asks,
+        agents,
+        attachments,
+        root,
+        dir,
+        redact,
+        remote,
+        settings: own,
+      });
     };
     return { name, kind: "people", fingerprint: JSON.stringify([plugin, load, own]), start };
   });

@@ -13,8 +13,8 @@ import { Checks } from "@aegis/worktrees/checks/checks.ts";
 import type { CheckConsent } from "@aegis/worktrees/checks/consent.ts";
 import type { FileStates } from "@aegis/worktrees/checks/measure.ts";
 import { ReceiptViews } from "@aegis/worktrees/checks/views.ts";
-import type { BuildOptions } from "./build.ts";
 import type { Confine } from "./build-confinement.ts";
+import type { BuildOptions } from "./build-options.ts";
 import type { SessionParts } from "./build-sessions.ts";
 
 export type BuildChecksOptions = Pick<BuildOptions, "root" | "store" | "clock" | "env" | "settings" | "redact"> &

@@ -19,7 +19,7 @@ import { policyFor } from "@aegis/sandbox/resolve.ts";
 import { SandboxUnavailable } from "@aegis/sandbox/sandbox.ts";
 import type { ConversationsOptions } from "@aegis/sessions/conversations.ts";
 import type { Store } from "@aegis/store/store.ts";
-import type { BuildOptions } from "./build.ts";
+import type { BuildOptions } from "./build-options.ts";
 
 export type ConfinementOptions = Pick<BuildOptions, "root" | "stateDir" | "env" | "processes" | "settings" | "log"> & {
   store: Store;

@@ -6,45 +6,31 @@ import { gitRunner } from "@aegis/lib/git/run.ts";
 import { homeOf } from "@aegis/lib/home.ts";
 import type { ConsentCheck } from "@aegis/project/trust/judge.ts";
 import type { SessionExtensions } from "@aegis/sessions/extensions.ts";
-import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import { Boundaries } from "@aegis/worktrees/boundaries.ts";
 import { SessionChanges } from "@aegis/worktrees/changes.ts";
 import { FileClaims } from "@aegis/worktrees/claims/claims.ts";
 import { Landings } from "@aegis/worktrees/landing/landings.ts";
-import { Removal, type RemovalOptions } from "@aegis/worktrees/removal.ts";
+import { Removal } from "@aegis/worktrees/removal.ts";
 import { Rescues } from "@aegis/worktrees/rescue/rescues.ts";
 import { SessionFiles } from "@aegis/worktrees/session-files.ts";
 import { CopyEdges } from "@aegis/worktrees/turn-edges.ts";
 import { Worktrees } from "@aegis/worktrees/worktrees.ts";
-import type { BuildOptions } from "./build.ts";
 import type { CheckParts } from "./build-checks.ts";
 import type { Confine } from "./build-confinement.ts";
-
-export type BuildCopiesOptions = Pick<
-  BuildOptions,
-  "root" | "store" | "clock" | "log" | "processes" | "env" | "settings" | "signal"
-> & {
-  extensions: SessionExtensions;
-  judge: ConsentCheck;
-  claims: FileClaims;
-  confine: Confine;
-};
+import type { BuildOptions } from "./build-options.ts";
+import type { SessionParts } from "./build-sessions.ts";
 
 export type CopyParts = {
-  claims: FileClaims;
   boundaries: Boundaries;
   changes: SessionChanges;
   files: SessionFiles;
   worktrees: Worktrees;
   rescues: Rescues;
+  /** The landings that are at work, by the session whose branch moves. */
+  landing: Map<SessionId, Promise<void>>;
 };
 
 export type LandingParts = { removal: Removal; landings: Landings };
-
-/** Removal and landing need sessions, which need the rest. */
-export type CopyBuild = CopyParts & {
-  finish(sessions: { settle: RemovalOptions["settle"]; inbox: Inbox } & CheckParts): LandingParts;
-};
 
 /** Built before the hooks, which call it for each tool call. */
 export function buildClaims({
@@ -58,13 +44,24 @@ export function buildClaims({
   return new FileClaims({ root, store, clock, log, redact, automatic: () => settings().config.claims.automatic });
 }
 
-export function buildCopies(options: BuildCopiesOptions): CopyBuild {
-  const { root, store, clock, log, env, settings, signal, extensions, judge, claims } = options;
-  const git = gitRunner(options);
+export type BuildCopiesOptions = Pick<
+  BuildOptions,
+  "root" | "store" | "clock" | "log" | "processes" | "env" | "settings" | "signal"
+> & {
+  extensions: SessionExtensions;
+  judge: ConsentCheck;
+  claims: FileClaims;
+  confine: Confine;
+};
+
+export function buildCopies(options: BuildCopiesOptions): CopyParts {
+  const { root, store, clock, log, processes, env, settings, signal, extensions, judge, claims } = options;
+  const git = gitRunner({ processes, env });
   const boundaries = new Boundaries({ store, clock, log, git, root });
   const shownFolder = async (session: SessionId) => (await store.read.worktrees.get(session))?.dir ?? root;
   const changes = new SessionChanges({ store, boundaries, folderOf: shownFolder });
   const files = new SessionFiles({ boundaries, clock, folderOf: shownFolder });
+  const folder = () => worktreeFolder({ root, env, settings });
   const worktrees = new Worktrees({
     store,
     clock,
@@ -73,7 +70,7 @@ export function buildCopies(options: BuildCopiesOptions): CopyBuild {
     boundaries,
     root,
     signal,
-    folder: () => worktreeFolder(options),
+    folder,
     ports: () => settings().config.worktrees.ports,
     confine: (session, folder) => options.confine({ session, folder }),
     fill: {
@@ -87,41 +84,50 @@ export function buildCopies(options: BuildCopiesOptions): CopyBuild {
   extensions.turnEdges.push(
     new CopyEdges({ store, clock, log, signal, root, extensions, boundaries, changes, claims, landing }),
   );
-  const rescues = new Rescues({ git, clock, root, folder: () => worktreeFolder(options) });
-  return {
-    boundaries,
-    changes,
-    files,
-    worktrees,
-    rescues,
-    claims,
-    finish({ settle, inbox, checks, receipts, checkConsent }) {
-      const removal = new Removal({ store, clock, log, git, root, boundaries, rescues, settle });
-      const folder = () => worktreeFolder(options);
-      const landings = new Landings({
-        store,
-        clock,
-        log,
-        git,
-        root,
-        folder,
-        boundaries,
-        rescues,
-        removal,
-        inbox,
-        signal,
-        checks,
-        receipts,
-        landing,
-        consent: (command) => checkConsent("person", command),
-      });
-      return { removal, landings };
-    },
+  const rescues = new Rescues({ git, clock, root, folder });
+  return { boundaries, changes, files, worktrees, rescues, landing };
+}
+
+export type BuildLandingOptions = Pick<
+  BuildOptions,
+  "root" | "store" | "clock" | "log" | "processes" | "env" | "settings" | "signal"
+> &
+  Pick<CopyParts, "boundaries" | "rescues" | "landing"> &
+  Pick<SessionParts, "inbox" | "turns" | "conversations"> &
+  CheckParts;
+
+/** Removal and landing end turns, send messages and run checks. */
+export function buildLanding(options: BuildLandingOptions): LandingParts {
+  const { root, store, clock, log, processes, env, settings, signal, boundaries, rescues, landing } = options;
+  const { inbox, turns, conversations, checks, receipts, checkConsent } = options;
+  const git = gitRunner({ processes, env });
+  const settle = async (session: SessionId) => {
+    await turns.interrupt(session);
+    await conversations.close(session);
   };
+  const removal = new Removal({ store, clock, log, git, root, boundaries, rescues, settle });
+  const landings = new Landings({
+    store,
+    clock,
+    log,
+    git,
+    root,
+    folder: () => worktreeFolder({ root, env, settings }),
+    boundaries,
+    rescues,
+    removal,
+    inbox,
+    signal,
+    checks,
+    receipts,
+    landing,
+    consent: (command) => checkConsent("person", command),
+  });
+  return { removal, landings };
 }
 
 /** Outside of the project, because tools that walk the project would find the files of every worktree. */
-function worktreeFolder({ root, env, settings }: BuildCopiesOptions): string {
+function worktreeFolder({ root, env, settings }: Pick<BuildOptions, "root" | "env" | "settings">): string {
   const { dir } = settings().config.worktrees;
   const id = `${basename(root)}-${createHash("sha256").update(root).digest("hex").slice(0, 8)}`;
   const home = homeOf(env);

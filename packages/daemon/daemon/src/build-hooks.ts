@@ -26,8 +26,8 @@ import type { Toolset } from "@aegis/sessions/tools/toolset.ts";
 import type { Turns } from "@aegis/sessions/turns.ts";
 import type { SessionRow } from "@aegis/store/store.ts";
 import type { Transact } from "@aegis/store/transact.ts";
-import type { BuildOptions } from "./build.ts";
 import { buildFileGuard } from "./build-file-guard.ts";
+import type { BuildOptions } from "./build-options.ts";
 import type { SkillParts } from "./build-skills.ts";
 
 export type BuildHooksOptions = Pick<
@@ -38,25 +38,28 @@ export type BuildHooksOptions = Pick<
   redact: Redact;
   permission: ToolGuardOptions["permission"];
   claims: ConversationHooksOptions["claims"];
+  /** The sessions that are in a turn. */
+  working: Turns["working"];
+  /** Called for each failed hook call. Must not throw. */
+  failed: (call: HookRecord) => void;
 };
 
-type BeforeTurnSources = {
+export type ConnectTurnHooksOptions = Pick<BuildOptions, "root" | "store"> & {
+  extensions: SessionExtensions;
+  hooks: Hooks;
   conversations: Conversations;
-  turns: Pick<Turns, "working">;
   skills: Pick<SkillParts, "ranked">;
 };
 
 export type Hooks = {
   table: HookTable;
+  bus: HookBus;
+  feed: HookFeed;
   received: MessageReceivedHooks;
   guard: ToolGuard;
   /** Judges commands that Aegis runs for an agent. */
   commands: AgentCommands;
   outgoing: OutgoingText;
-  /** Calls the hooks between a batch of messages and its agent. */
-  extend(extensions: SessionExtensions, sessions: BeforeTurnSources): void;
-  /** Called for each failed hook call. A listener must not throw. */
-  onFailure(listener: (call: HookRecord) => void): void;
   conversation(session: SessionRow, tools: Toolset): ConversationHooks;
   /** Call once the daemon is up and its plugins are loaded. */
   started(): void;
@@ -65,19 +68,16 @@ export type Hooks = {
 
 export function buildHooks(options: BuildHooksOptions): Hooks {
   const { root: projectRoot, stateDir, store, transact, drivers, clock, log, settings, version, signal } = options;
-  const { redact, permission, claims } = options;
+  const { redact, permission, claims, working, failed } = options;
   const table = new HookTable();
   const records = new HookLog({ dir: join(stateDir, "hooks"), redact, log });
   const timeoutMs = () => settings().config.hooks.timeout * 1_000;
-  const failures: ((call: HookRecord) => void)[] = [];
   const record = (call: HookRecord) => {
     records.add(call);
-    if (call.status !== "ok") for (const failed of failures) failed(call);
+    if (call.status !== "ok") failed(call);
   };
   const bus = new HookBus({ table, clock, log, timeoutMs, record });
   const feed = new HookFeed({ bus, store, log, projectRoot });
-  let turns: Pick<Turns, "working"> | null = null;
-  const working = () => turns?.working() ?? [];
   const lifecycle = new HookLifecycle({ bus, feed, table, working, projectRoot, version });
   const { guard, guarded } = buildFileGuard(projectRoot, options.env);
   const ownFolders = ({ id }: SessionRow) => {
@@ -85,26 +85,14 @@ export function buildHooks(options: BuildHooksOptions): Hooks {
     // Harnesses write their temporary files into the first, and keep what they show in part below the second.
     return { writes: [join(folder, "tmp")], reads: [folder] };
   };
-  const callsModel = (session: SessionRow) => factsOf(session.harness)?.callsModel === true;
   return {
     table,
+    bus,
+    feed,
     received: new MessageReceivedHooks({ bus, store, transact, clock, log, signal }),
     guard: toolGuard({ bus, permission, store, projectRoot, fileGuard: guard }),
     commands: new AgentCommands({ store, bus, projectRoot, guard, permission }),
     outgoing: outgoingText({ bus, store, signal }),
-    extend(extensions, { conversations, skills, ...sessions }) {
-      turns = sessions.turns;
-      const beforeTurn: BeforeTurnOptions = {
-        bus,
-        store,
-        projectRoot,
-        callsModel,
-        systemPrompt: (session) => conversations.systemPrompt(session),
-        skills: async (session, text, abort) => (table.offersSkills ? skills.ranked(session, text, abort) : []),
-      };
-      extensions.contributors.push(afterSessionStart(feed), preTurn(beforeTurn), beforeAgentStart(beforeTurn));
-    },
-    onFailure: (listener) => void failures.push(listener),
     conversation(session, tools) {
       const overMcp = drivers.find(tools.agent.harness)?.capabilities.mcp ?? false;
       const isPlaneTool = overMcp ? isNamedPlaneTool : (name: string) => tools.has(name);
@@ -120,4 +108,25 @@ export function buildHooks(options: BuildHooksOptions): Hooks {
       await records.flush();
     },
   };
+}
+
+/** Calls the hooks between a batch of messages and its agent. */
+export function connectTurnHooks({
+  root,
+  store,
+  extensions,
+  hooks,
+  conversations,
+  skills,
+}: ConnectTurnHooksOptions): void {
+  const { bus, feed, table } = hooks;
+  const beforeTurn: BeforeTurnOptions = {
+    bus,
+    store,
+    projectRoot: root,
+    callsModel: (session) => factsOf(session.harness)?.callsModel === true,
+    systemPrompt: (session) => conversations.systemPrompt(session),
+    skills: async (session, text, abort) => (table.offersSkills ? skills.ranked(session, text, abort) : []),
+  };
+  extensions.contributors.push(afterSessionStart(feed), preTurn(beforeTurn), beforeAgentStart(beforeTurn));
 }

@@ -37,7 +37,7 @@ export function buildPluginChanges(options: PluginChangesOptions): PluginChanges
   const installerFor = async (person: InstallerPerson, signal: AbortSignal): Promise<PluginInstaller> => {
     // Loaded with the first request: most daemons never install anything.
     const { createInstaller } = await import("@aegis/project/packages/plugin-installer.ts");
-    return createInstaller({ ...project, person, signal, taken: async () => takenNames(plugins) });
+    return createInstaller({ root, env, harnesses, person, signal, taken: async () => takenNames(plugins) });
   };
 
   const change = async (

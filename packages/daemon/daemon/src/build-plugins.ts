@@ -25,8 +25,8 @@ import { CommandTable } from "@aegis/skills/commands/command-table.ts";
 import type { Skills } from "@aegis/skills/skills.ts";
 import type { RegisteredWorkflow, Workflows } from "@aegis/workflows/workflows.ts";
 import { z } from "zod";
-import type { BuildOptions } from "./build.ts";
 import type { Confine } from "./build-confinement.ts";
+import type { BuildOptions } from "./build-options.ts";
 
 export type BuildPluginsOptions = Pick<
   BuildOptions,
@@ -60,7 +60,8 @@ const replayGraceMs = 3_000;
 const secondMs = 1_000;
 
 export function buildPlugins(options: BuildPluginsOptions): PluginParts {
-  const { root, stateDir, store, clock, log, env, settings, redact, workflows, judge } = options;
+  const { root, stateDir, store, clock, log, env, processes, settings, version, addSecret, redact } = options;
+  const { workflows, judge } = options;
   const commands = new CommandTable();
   const config = () => settings().config;
   const record = (news: PluginNews | GateNews) => {
@@ -70,8 +71,14 @@ export function buildPlugins(options: BuildPluginsOptions): PluginParts {
       .catch((error: unknown) => log.warn("the status of a plugin could not be stored", { error: errorText(error) }));
   };
   const plugins = new Plugins({
-    ...options,
     projectRoot: root,
+    stateDir,
+    env,
+    processes,
+    version,
+    log,
+    redact,
+    addSecret,
     confine: (session, own) => options.confine({ session, folder: root, own }),
     cacheDir: join(homeOf(env), ".aegis", "cache", "plugins"),
     dirs: () => pluginDirs(root, homeOf(env), config().plugin_dirs),

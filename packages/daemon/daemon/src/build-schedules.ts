@@ -25,7 +25,8 @@ export type BuildSchedulesOptions = Omit<SchedulesOptions, "declared" | "held" |
 };
 
 export function buildSchedules(options: BuildSchedulesOptions): Schedules {
-  const { root, settings, store } = options;
+  const { root, settings, store, transact, clock, log, agents, sessions, inbox, queues, workflows } = options;
+  const { waiting, refusal } = options;
   const node = nodeOf(store);
   let known: { of: TrustedSettings; declared: ReturnType<typeof declaredSchedules> } | null = null;
   const declared = () => {
@@ -34,10 +35,20 @@ export function buildSchedules(options: BuildSchedulesOptions): Schedules {
     return known.declared;
   };
   return new Schedules({
-    ...options,
+    store,
+    transact,
+    clock,
+    log,
+    agents,
+    sessions,
+    inbox,
+    queues,
+    workflows,
+    waiting,
+    refusal,
     declared,
     held: () => held(settings()),
-    ...(node === null ? {} : { whyHeld: (tx) => whyHeld(tx, node) }),
+    whyHeld: async (tx) => (node === null ? null : whyHeld(tx, node)),
   });
 }
 

@@ -16,6 +16,7 @@ import type { ConsentCheck } from "@aegis/project/trust/judge.ts";
 import { Conversations, type ConversationsOptions } from "@aegis/sessions/conversations.ts";
 import { createSession } from "@aegis/sessions/create.ts";
 import type { SessionExtensions } from "@aegis/sessions/extensions.ts";
+import { SessionHints } from "@aegis/sessions/hints.ts";
 import { Attachments, type SharedFiles } from "@aegis/sessions/inbox/attachments.ts";
 import { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import { SkillRouting } from "@aegis/sessions/inbox/routing.ts";
@@ -28,8 +29,8 @@ import { Turns } from "@aegis/sessions/turns.ts";
 import { tellUnanswered } from "@aegis/sessions/unanswerable.ts";
 import type { Store } from "@aegis/store/store.ts";
 import type { Transact } from "@aegis/store/transact.ts";
-import type { BuildOptions } from "./build.ts";
 import type { Hooks } from "./build-hooks.ts";
+import type { BuildOptions } from "./build-options.ts";
 import type { SkillCore } from "./build-skills.ts";
 import { createHost, type HostOptions } from "./host.ts";
 
@@ -71,6 +72,7 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
   const { judge, agents, drivers, tools, hub, plane, hooks, extensions, askPerson, maxHops } = options;
   const { grants, router, skills } = options.skills;
   const config = () => settings().config;
+  const subagentSettings = () => config().subagents;
   const permission: HostOptions["permission"] = async (session, request, abort) =>
     grants.allows(session.id, request) ? { decision: "allow", scope: "once" } : askPerson(session, request, abort);
   const attachments = new Attachments({
@@ -119,6 +121,25 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
   const node = nodeOf(store);
   const { membership } = store;
   const liveText = membership === undefined ? null : new LiveText({ store, membership, hub, clock, log, signal });
+  const hints = new SessionHints();
+  const routing = new SkillRouting({
+    store,
+    clock,
+    agents,
+    skills,
+    router,
+    signal,
+    createIn: (tx, input) => createSession(tx, input, { agents, drivers, inbox, clock, node, subagentSettings }),
+  });
+  const inbox: Inbox = new Inbox({
+    store,
+    clock,
+    redact: options.redact,
+    routing,
+    maxHops,
+    perMinute: () => config().messages.max_per_minute,
+    hints,
+  });
   const turns = new Turns({
     transact,
     node,
@@ -146,15 +167,6 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
       return session === null ? "retry" : onCrashOf(agents, session);
     },
   });
-  const routing = new SkillRouting({
-    store,
-    clock,
-    agents,
-    skills,
-    router,
-    signal,
-    createIn: (tx, input) => createSession(tx, input, creation),
-  });
   const commands = new Commands({ store, clock, log, signal });
   const processes = new SessionProcesses({
     store,
@@ -167,18 +179,22 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
       reopenNext: (session) => conversations.reopenNext(session),
     },
   });
-  const inbox: Inbox = new Inbox({
+  // Without a cluster, the process of every session is here.
+  hints.fill(node === null ? turns : processes);
+  const sessions = new Sessions({
     store,
     clock,
-    redact: options.redact,
+    log,
+    node,
+    agents,
+    drivers,
+    inbox,
+    turns,
+    processes,
+    conversations,
     routing,
-    maxHops,
-    perMinute: () => config().messages.max_per_minute,
-    // Without a cluster, the process of every session is here.
-    turns: node === null ? turns : processes,
+    subagentSettings,
   });
-  const creation = { agents, drivers, inbox, clock, node, subagentSettings: () => config().subagents };
-  const sessions = new Sessions({ ...creation, store, log, turns, processes, conversations, routing });
   return {
     inbox,
     attachments,

@@ -56,9 +56,8 @@ const classifierTokens = 500;
 export function buildSkillCore(options: SkillCoreOptions): SkillCore {
   const { root, clock, log, env, settings, judge, agents } = options;
   const home = homeOf(env);
-  const places = { root, home, bundled: assetPath("skills") };
   const library = new SkillLibrary({
-    roots: (dirs) => skillRoots({ ...places, dirs }),
+    roots: (dirs) => skillRoots({ root, home, bundled: assetPath("skills"), dirs }),
     now: Date.now,
   });
   const gates = new SkillRequirements({ env: () => env, config: () => settings().config, platform: process.platform });

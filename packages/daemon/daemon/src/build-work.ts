@@ -28,14 +28,14 @@ import type { Transact } from "@aegis/store/transact.ts";
 import type { WorkflowDeps } from "@aegis/workflows/deps.ts";
 import { RunEnds } from "@aegis/workflows/run-ends.ts";
 import { Workflows } from "@aegis/workflows/workflows.ts";
-import type { BuildOptions } from "./build.ts";
 import type { CheckParts } from "./build-checks.ts";
 import type { Confine } from "./build-confinement.ts";
+import type { BuildOptions } from "./build-options.ts";
 import { buildSchedules } from "./build-schedules.ts";
 import type { SessionParts } from "./build-sessions.ts";
 
-export type BuildWorkOptions = SessionParts &
-  CheckParts &
+export type BuildWorkOptions = CheckParts &
+  Pick<SessionParts, "inbox" | "sessions" | "sessionProcesses" | "conversations"> &
   Pick<BuildOptions, "root" | "stateDir" | "clock" | "log" | "env" | "settings" | "signal" | "redactedStream"> & {
     store: Store;
     transact: Transact;
@@ -60,26 +60,41 @@ export type WorkParts = {
 };
 
 export function buildWork(options: BuildWorkOptions): WorkParts {
-  const { store, transact, clock, log, settings, signal, agents, asks, maxHops } = options;
-  const { inbox, sessions, sessionProcesses: processes, conversations, extensions } = options;
-  const { checks, receipts, checkConsent } = options;
-  const base = { store, transact, clock, log, agents, inbox, sessions, checks, receipts, checkConsent };
+  const { root, stateDir, store, transact, clock, log, env, settings, signal, redactedStream } = options;
+  const { agents, asks, commands, judge, extensions, confine, maxHops, checks, receipts, checkConsent } = options;
+  const { inbox, sessions, sessionProcesses, conversations } = options;
+  const subagentSettings = () => settings().config.subagents;
   // Each part that can keep a session's work open adds itself when it is built.
   const subagentsWaitFor: StillWaiting[] = [(session) => openQuestions(asks, session)];
   const subagents = new Subagents({
-    ...base,
+    store,
+    transact,
+    clock,
+    log,
+    agents,
+    inbox,
+    sessions,
     conversations,
+    checks,
+    receipts,
+    checkConsent,
     maxHops,
-    settings: () => settings().config.subagents,
+    settings: subagentSettings,
     waiting: subagentsWaitFor,
   });
   extensions.briefings.push((session) => subagents.briefing(session));
   signal.addEventListener("abort", () => subagents.stop(), { once: true });
   const pool = new Pool({
-    ...base,
-    processes,
+    store,
+    transact,
+    clock,
+    log,
+    agents,
+    inbox,
+    sessions,
+    processes: sessionProcesses,
     max: () => settings().config.pool.max,
-    settings: () => settings().config.subagents,
+    settings: subagentSettings,
     recall: async (session) => {
       if (!isHere(store, await store.read.sessions.get(session))) return;
       // The turn reports a harness that cannot start.
@@ -92,27 +107,77 @@ export function buildWork(options: BuildWorkOptions): WorkParts {
     (session) => subagents.stillRunning(session),
   ];
   const queues = new Queues({
-    ...base,
+    store,
+    transact,
+    clock,
+    log,
+    agents,
+    inbox,
+    sessions,
+    checks,
+    receipts,
+    checkConsent,
     random: Math.random,
     maxHops,
-    subagentSettings: () => settings().config.subagents,
+    subagentSettings,
     declared: () => declaredQueues(settings().config),
     waiting,
   });
   const reducers = new ReducerTable();
   const defaults = () => settings().config.groups.defaults;
-  const broadcasts = new Broadcasts({ store, transact, clock, log, inbox, sessions, processes, reducers, defaults });
+  const broadcasts = new Broadcasts({
+    store,
+    transact,
+    clock,
+    log,
+    inbox,
+    sessions,
+    processes: sessionProcesses,
+    reducers,
+    defaults,
+  });
   const presets = () => settings().config.groups.presets;
   const groups = new Groups({ store, clock, log, sessions, broadcasts, reducers, presets });
   signal.addEventListener("abort", broadcasts.follow(), { once: true });
-  const workflows = buildWorkflows({ ...options, queues, groups, broadcasts });
+  const workflows = buildWorkflows({
+    root,
+    stateDir,
+    store,
+    clock,
+    log,
+    confine,
+    env,
+    settings,
+    signal,
+    redactedStream,
+    agents,
+    judge,
+    sessions,
+    inbox,
+    asks,
+    commands,
+    queues,
+    groups,
+    broadcasts,
+    checks,
+    receipts,
+    maxHops,
+  });
   for (const list of [subagentsWaitFor, waiting]) list.push((session) => workflows.stillRunning(session));
   const schedules = buildSchedules({
-    ...options,
+    root,
+    store,
+    transact,
+    clock,
+    log,
+    settings,
+    agents,
+    sessions,
+    inbox,
     queues,
     workflows,
     waiting,
-    refusal: (name) => options.judge.scheduleRefusal(name),
+    refusal: (name) => judge.scheduleRefusal(name),
   });
   return { subagents, pool, queues, groups, broadcasts, reducers, workflows, schedules };
 }
@@ -140,8 +205,10 @@ type BuildWorkflowsOptions = Omit<WorkflowDeps, "scratchDir" | "subagentSettings
 
 /** Builds the workflow engine and the bundled workflows. */
 function buildWorkflows(options: BuildWorkflowsOptions): Workflows {
-  const { store, clock, log, stateDir, settings, judge, signal } = options;
-  const ends = new RunEnds(options);
+  const { root, stateDir, store, clock, log, env, settings, signal, redactedStream } = options;
+  const { agents, judge, sessions, inbox, asks, commands, queues, groups, broadcasts } = options;
+  const { checks, receipts, maxHops } = options;
+  const ends = new RunEnds({ store, log, inbox, asks, queues, sessions, groups, maxHops });
   const { membership } = store;
   // Without a cluster, the project lock ensures that only one daemon runs.
   const engine = new EmbeddedEngine({
@@ -154,14 +221,30 @@ function buildWorkflows(options: BuildWorkflowsOptions): Workflows {
     incarnation: membership === undefined ? undefined : runOwner(membership.node, membership.incarnation),
   });
   const workflows = new Workflows({
-    ...options,
+    store,
+    clock,
+    log,
+    agents,
+    sessions,
+    inbox,
+    asks,
+    commands,
+    queues,
+    groups,
+    broadcasts,
+    checks,
+    receipts,
+    redactedStream,
+    env,
+    root,
+    maxHops,
+    engine,
+    ends,
     subagentSettings: () => settings().config.subagents,
     scratchDir: join(stateDir, "scratch"),
     confine: ({ within, folder, own }) =>
       options.confine({ within: within === null ? [] : (within.confined_within ?? [unsaidSandbox]), folder, own }),
     consent: ({ name, plugin }) => judge.workflow(name, plugin === null ? null : judge.loadedPlugin(plugin)),
-    engine,
-    ends,
     configured: () => settings().config.workflows,
   });
   for (const workflow of catalog()) workflows.add(workflow, "the catalog");

@@ -4,19 +4,11 @@ import { AgentTable } from "@aegis/agents/agent-table.ts";
 import { withheldTool } from "@aegis/agents/rights/rules.ts";
 import { PluginChannels } from "@aegis/channels/plugin-channels.ts";
 import type { Harness } from "@aegis/contract/api.ts";
-import type { SessionId } from "@aegis/contract/ids.ts";
 import type { DriverTable } from "@aegis/drivers/driver-table.ts";
 import { EventHub } from "@aegis/events/hub.ts";
-import type { AgentCommands } from "@aegis/hooks/agent-commands.ts";
 import { Clients } from "@aegis/http/mcp-clients.ts";
-import type { InstallPlace } from "@aegis/installer/place.ts";
 import type { SkillInstaller } from "@aegis/installer/skill/installer.ts";
-import type { Environment } from "@aegis/lib/child-env.ts";
-import type { Clock } from "@aegis/lib/clock.ts";
-import type { Logger } from "@aegis/lib/log.ts";
 import { OverflowFiles } from "@aegis/lib/overflow.ts";
-import type { Processes } from "@aegis/lib/process.ts";
-import type { Redact, RedactedStream } from "@aegis/lib/redact.ts";
 import { Plane } from "@aegis/mcp-plane/plane.ts";
 import { ToolCallLog } from "@aegis/mcp-plane/record.ts";
 import { askTools } from "@aegis/mcp-plane/tools/asks.ts";
@@ -31,19 +23,20 @@ import { workflowTools } from "@aegis/mcp-plane/tools/workflows.ts";
 import { unsetRefusal } from "@aegis/project/config/variables.ts";
 import { Contents } from "@aegis/project/trust/contents.ts";
 import { ConsentCheck } from "@aegis/project/trust/judge.ts";
-import type { ProjectTrust } from "@aegis/project/trust/project-trust.ts";
 import type { TrustedSettings } from "@aegis/project/trust/trusted-settings.ts";
 import { Asks } from "@aegis/sessions/asks/asks.ts";
 import { SessionExtensions } from "@aegis/sessions/extensions.ts";
 import { type AgentTool, ToolTable } from "@aegis/sessions/tools/tools.ts";
 import type { Store } from "@aegis/store/store.ts";
 import { createTransact } from "@aegis/store/transact.ts";
+import type { FileClaims } from "@aegis/worktrees/claims/claims.ts";
 import { buildChannels, type ChannelParts } from "./build-channels.ts";
 import { buildChecks, type CheckParts } from "./build-checks.ts";
-import { buildCluster, type ClusterParts, type Membership, onlyNode } from "./build-cluster.ts";
+import { buildCluster, type ClusterParts, onlyNode } from "./build-cluster.ts";
 import { buildConfinement, confineSessions } from "./build-confinement.ts";
-import { buildClaims, buildCopies, type CopyParts, type LandingParts } from "./build-copies.ts";
-import { buildHooks, type Hooks } from "./build-hooks.ts";
+import { buildClaims, buildCopies, buildLanding, type CopyParts, type LandingParts } from "./build-copies.ts";
+import { buildHooks, connectTurnHooks, type Hooks } from "./build-hooks.ts";
+import type { BuildOptions } from "./build-options.ts";
 import { buildPlugins, type PluginParts } from "./build-plugins.ts";
 import { buildSessions, type SessionParts } from "./build-sessions.ts";
 import { buildSkillInstall } from "./build-skill-install.ts";
@@ -55,34 +48,6 @@ import { partsOf } from "./parts.ts";
 
 /** The path of the plane below the daemon's address. */
 export const planePath = "/mcp";
-
-export type BuildOptions = {
-  root: string;
-  stateDir: string;
-  /** Where packages are installed. */
-  places: Readonly<Record<InstallPlace["scope"], InstallPlace>>;
-  store: Store;
-  drivers: DriverTable;
-  clock: Clock;
-  log: Logger;
-  processes: Processes;
-  /** The environment in which the daemon was started. */
-  env: Environment;
-  settings: () => TrustedSettings;
-  version: string;
-  /** Where the daemon listens. Call it only after the server has started. */
-  url: () => string;
-  /** Redacts a value from everything that is persisted. Returns a function that removes the value. */
-  addSecret: (value: string) => () => void;
-  redact: Redact;
-  /** Like `addSecret`'s redaction, for text that arrives in chunks. */
-  redactedStream: () => RedactedStream;
-  trust: Pick<ProjectTrust, "trust">;
-  /** The place of this daemon in a cluster; absent without one. */
-  member?: Membership | undefined;
-  /** Aborts when the daemon is forced to stop. */
-  signal: AbortSignal;
-};
 
 export type Runtime = SessionParts &
   WorkParts &
@@ -102,6 +67,7 @@ export type Runtime = SessionParts &
     toolCalls: ToolCallLog;
     hooks: Hooks;
     judge: ConsentCheck;
+    claims: FileClaims;
     /** Null without a cluster. */
     cluster: ClusterParts | null;
     channels: ChannelParts;
@@ -113,28 +79,47 @@ export type Runtime = SessionParts &
 const overflowFolder = ".aegis/state/overflow";
 
 export function buildRuntime(options: BuildOptions): Runtime {
-  const { store, drivers, clock, log, settings, signal, version, url, member } = options;
+  const { root, stateDir, places, store, drivers, clock, log, processes, env, settings, version, url } = options;
+  const { addSecret, redact, redactedStream, trust, member, signal } = options;
   const { agents: profiles, choice, refusal } = settings();
   const agents = new AgentTable(profiles, choice, refusal);
-  agents.refuseAlso((agent) => unsetRefusal(agent, options.env, settings().diagnostics));
+  agents.refuseAlso((agent) => unsetRefusal(agent, env, settings().diagnostics));
   const judge = new ConsentCheck({
-    root: options.root,
-    trust: options.trust.trust,
+    root,
+    trust: trust.trust,
     contents: new Contents(),
     config: () => settings().config,
     madeFrom: (agent) => agents.madeFrom(agent),
+    // No code of a plugin runs before its plugin is loaded.
+    pluginFolder: (name) => plugins.plugins.placeOf(name),
   });
-  const { redact } = options;
   const transact = createTransact({ store, clock, log, signal });
   const hub = new EventHub(store);
-  const askOptions = { store, clock, log, cwd: options.root, stopping: signal };
-  const asks = new Asks({ ...askOptions, timeoutMs: () => askTimeoutMs(settings()) });
+  const timeoutMs = () => askTimeoutMs(settings());
+  const asks = new Asks({ store, clock, log, cwd: root, stopping: signal, timeoutMs });
   const askPerson: HostOptions["askPerson"] = (session, request, abort) => asks.permission(session.id, request, abort);
-  const claims = buildClaims(options);
-  const hooks = buildHooks({ ...options, transact, permission: askPerson, claims });
+  const claims = buildClaims({ root, store, clock, log, redact, settings });
+  const hooks = buildHooks({
+    root,
+    stateDir,
+    store,
+    drivers,
+    clock,
+    log,
+    env,
+    settings,
+    version,
+    signal,
+    transact,
+    redact,
+    permission: askPerson,
+    claims,
+    working: () => turns.working(),
+    failed: (call) => plugins.plugins.hookFailed(call),
+  });
   const { commands } = hooks;
   const toolCalls = new ToolCallLog({ store, clock, log, redact });
-  const overflow = new OverflowFiles({ dir: join(options.stateDir, "overflow"), shownAs: overflowFolder, log });
+  const overflow = new OverflowFiles({ dir: join(stateDir, "overflow"), shownAs: overflowFolder, log });
   const tools = new ToolTable({
     log,
     clock,
@@ -146,59 +131,204 @@ export function buildRuntime(options: BuildOptions): Runtime {
   });
   const plane = new Plane({ store, version, log, clock, url: () => `${url()}${planePath}` });
   const extensions = new SessionExtensions();
-  const confine = buildConfinement({ ...options, agents });
-  const shared = {
-    ...options,
-    confine,
-    overflow,
-    judge,
+  const confine = buildConfinement({ root, stateDir, env, processes, settings, store, agents, log });
+  const maxHops = () => settings().config.messages.max_hops;
+  const core = buildSkillCore({ root, clock, log, env, settings, judge, agents });
+  const sessionParts: SessionParts = buildSessions({
+    root,
+    stateDir,
+    store,
     transact,
+    drivers,
+    clock,
+    log,
+    env,
+    settings,
+    signal,
+    redact,
+    redactedStream,
+    judge,
     agents,
-    extensions,
-    claims,
-    maxHops: () => settings().config.messages.max_hops,
-  };
-  const { finish: finishCopies, ...copies } = buildCopies(shared);
-  const core = buildSkillCore(shared);
-  const sessionParts = buildSessions({
-    ...shared,
-    confine: confineSessions(confine, options.processes),
     tools,
     hub,
+    overflow,
     plane,
     hooks,
     skills: core,
+    extensions,
     askPerson,
+    confine: confineSessions(confine, processes),
+    maxHops,
   });
-  const { turns, conversations, inbox } = sessionParts;
-  const settle = async (session: SessionId) => {
-    await turns.interrupt(session);
-    await conversations.close(session);
-  };
-  const checkParts = buildChecks({ ...shared, ...sessionParts, ...copies });
-  const landing = finishCopies({ settle, inbox, ...checkParts });
-  const work = buildWork({ ...shared, ...sessionParts, ...checkParts, asks, commands });
-  const { workflows, reducers, subagents } = work;
-  const { installer: skillInstall, tools: moreTools } = buildSkillInstall({ ...options, asks });
-  const skills = buildSkills({ ...shared, ...sessionParts, core, tools, subagents, moreTools });
-  hooks.extend(extensions, { ...sessionParts, skills });
-  for (const tool of planeTools({ ...sessionParts, ...work, ...copies, store, agents, asks, commands, clock }))
-    tools.add(tool);
+  const { inbox, attachments, conversations, turns, sessions, sessionProcesses, liveText } = sessionParts;
+  const copies = buildCopies({
+    root,
+    store,
+    clock,
+    log,
+    processes,
+    env,
+    settings,
+    signal,
+    extensions,
+    judge,
+    claims,
+    confine,
+  });
+  const { boundaries, changes, rescues, landing } = copies;
+  const checkParts = buildChecks({
+    root,
+    store,
+    clock,
+    confine,
+    env,
+    settings,
+    redact,
+    inbox,
+    sessions,
+    extensions,
+    boundaries,
+    judge,
+  });
+  const { checks, receipts, checkConsent } = checkParts;
+  const landingParts = buildLanding({
+    root,
+    store,
+    clock,
+    log,
+    processes,
+    env,
+    settings,
+    signal,
+    boundaries,
+    rescues,
+    landing,
+    inbox,
+    turns,
+    conversations,
+    checks,
+    receipts,
+    checkConsent,
+  });
+  const work = buildWork({
+    root,
+    stateDir,
+    store,
+    transact,
+    clock,
+    log,
+    confine,
+    env,
+    settings,
+    signal,
+    redactedStream,
+    agents,
+    asks,
+    commands,
+    judge,
+    extensions,
+    maxHops,
+    checks,
+    receipts,
+    checkConsent,
+    inbox,
+    sessions,
+    sessionProcesses,
+    conversations,
+  });
+  const { subagents, pool, queues, groups, broadcasts, reducers, workflows, schedules } = work;
+  const { installer: skillInstall, tools: moreTools } = buildSkillInstall({
+    root,
+    places,
+    clock,
+    log,
+    processes,
+    env,
+    settings,
+    asks,
+    store,
+  });
+  const skills = buildSkills({
+    root,
+    store,
+    clock,
+    log,
+    env,
+    settings,
+    judge,
+    agents,
+    core,
+    tools,
+    turns,
+    subagents,
+    extensions,
+    signal,
+    moreTools,
+  });
+  connectTurnHooks({ root, store, extensions, hooks, conversations, skills });
+  const planeTools: readonly AgentTool[] = [
+    ...sessionTools({ store, sessions, inbox, turns, agents }),
+    ...askTools(asks),
+    ...subagentTools({ subagents, turns, clock, commands }),
+    ...poolTools({ pool, turns }),
+    ...queueTools({ store, queues, turns, agents, commands }),
+    ...groupTools({ store, groups, broadcasts, turns, agents }),
+    ...workflowTools({ workflows, turns }),
+    ...copyTools({ sessions, changes, claims }),
+  ];
+  for (const tool of planeTools) tools.add(tool);
   skills.settingsChanged();
   tools.add(metaTool(tools));
   const pluginChannels = new PluginChannels();
-  const filled = { store, agents, tools, hooks: hooks.table, workflows, reducers, skills: skills.skills };
-  const plugins = buildPlugins({ ...options, ...filled, judge, pluginChannels, confine });
-  judge.usePlugins((name) => plugins.plugins.placeOf(name));
-  hooks.onFailure((call) => plugins.plugins.hookFailed(call));
-  const channels = buildChannels({ ...options, ...sessionParts, ...work, asks, agents, hub, pluginChannels });
-  const channelsNode = () => channels.node();
+  const plugins: PluginParts = buildPlugins({
+    root,
+    stateDir,
+    store,
+    clock,
+    log,
+    env,
+    processes,
+    settings,
+    version,
+    addSecret,
+    redact,
+    judge,
+    confine,
+    agents,
+    tools,
+    hooks: hooks.table,
+    workflows,
+    reducers,
+    pluginChannels,
+    skills: skills.skills,
+  });
+  const channels = buildChannels({
+    root,
+    stateDir,
+    env,
+    clock,
+    log,
+    settings,
+    addSecret,
+    processes,
+    redact,
+    inbox,
+    sessions,
+    attachments,
+    queues,
+    store,
+    asks,
+    agents,
+    hub,
+    pluginChannels,
+  });
   const runtime = {
     ...sessionParts,
     ...work,
     ...copies,
-    ...landing,
+    ...landingParts,
     ...checkParts,
+    claims,
     store,
     agents,
     hub,
@@ -217,7 +347,27 @@ export function buildRuntime(options: BuildOptions): Runtime {
   };
   const parts = partsOf({ runtime, clock, log });
   const cluster =
-    member === undefined ? null : buildCluster({ ...options, ...sessionParts, ...work, member, parts, channelsNode });
+    member === undefined
+      ? null
+      : buildCluster({
+          store,
+          clock,
+          log,
+          drivers,
+          member,
+          inbox,
+          sessions,
+          turns,
+          conversations,
+          queues,
+          schedules,
+          parts,
+          commandsOfNodes: sessionParts.commandsOfNodes,
+          liveText,
+          settings,
+          url,
+          channelsNode: () => channels.node(),
+        });
   const all = cluster === null ? [onlyNode(store), ...parts] : [cluster.first, ...parts, cluster.last];
   return { ...runtime, cluster, lifecycle: new Lifecycle(all, store) };
 }
@@ -225,23 +375,6 @@ export function buildRuntime(options: BuildOptions): Runtime {
 function askTimeoutMs({ config }: TrustedSettings): number | null {
   const { timeout } = config.asks;
   return timeout === "turn" ? null : timeout * 1000;
-}
-
-type PlaneParts = SessionParts &
-  WorkParts &
-  CopyParts & { store: Store; agents: AgentTable; asks: Asks; commands: AgentCommands; clock: Clock };
-
-function planeTools(parts: PlaneParts): AgentTool[] {
-  return [
-    ...sessionTools(parts),
-    ...askTools(parts.asks),
-    ...subagentTools(parts),
-    ...poolTools(parts),
-    ...queueTools(parts),
-    ...groupTools(parts),
-    ...workflowTools(parts),
-    ...copyTools(parts),
-  ];
 }
 
 async function probeAll(drivers: DriverTable, signal: AbortSignal): Promise<Harness[]> {

@@ -3,32 +3,20 @@ import { join } from "node:path";
 import type { NewEvent } from "@aegis/contract/event.ts";
 import { createQueueMirror, createRunMirror, createScheduleMirror } from "@aegis/events/mirror.ts";
 import { createToolMirror } from "@aegis/events/tool-mirror.ts";
-import { createServer, type RunningServer } from "@aegis/http/server.ts";
-import { shownWithout } from "@aegis/http/shown.ts";
-import { WebAccess } from "@aegis/http/web/access.ts";
 import { storePath } from "@aegis/lib/daemon-file.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import { costDiagnostics } from "@aegis/project/agents/costs.ts";
-import { agentDiagnostics, describeAgent } from "@aegis/project/agents/describe.ts";
-import { editAsOwner } from "@aegis/project/trust/agree.ts";
-import { whyMessage } from "@aegis/sessions/inbox/why.ts";
-import { usageReport } from "@aegis/sessions/usage-report.ts";
 import type { Store } from "@aegis/store/store.ts";
 import { createLedgers } from "@aegis/workflows/ledger.ts";
-import { agentSources } from "./agent-sources.ts";
 import { announce } from "./announce.ts";
-import { collectAudit } from "./audit/collect.ts";
-import { browsersFile } from "./browsers.ts";
 import { buildRuntime, planePath, type Runtime } from "./build.ts";
 import { keepLease, type Membership } from "./build-cluster.ts";
-import { buildCommands } from "./build-commands.ts";
 import { ClientEndpoint } from "./build-mcp-http.ts";
-import { buildPluginChanges } from "./build-plugin-install.ts";
-import { scheduleEditor } from "./build-schedules.ts";
+import { followSettings } from "./follow-settings.ts";
 import { type OpenProject, type OpenProjectOptions, openProject } from "./open-project.ts";
 import { Readiness } from "./readiness.ts";
 import { mayJoinAgain, type Outages } from "./rejoin.ts";
-import { readStatus } from "./status.ts";
+import { serve } from "./serve.ts";
 import { StopSignals } from "./stop-signals.ts";
 import { readToken } from "./token.ts";
 import { watchProject } from "./watch-project.ts";
@@ -93,7 +81,8 @@ async function runUntilStopped(
   member: Membership | undefined,
   scope: AsyncDisposableStack,
 ): Promise<void> {
-  const { root, stateDir, version, clock, log, secrets, configService, store, processes } = project;
+  const { root, stateDir, places, env, version, clock, log, secrets, drivers, configService, store, processes, trust } =
+    project;
   // Runs after all starters of processes have closed, so that no child process outlives the daemon.
   scope.defer(() => processes.close({ below: true }));
   void project.historyLost.then(({ message, hint }) => {
@@ -102,12 +91,22 @@ async function runUntilStopped(
   });
 
   const runtime = buildRuntime({
-    ...project,
+    root,
+    stateDir,
+    places,
+    store,
+    drivers,
+    clock,
+    log,
+    processes,
+    env,
     settings: configService.settings,
+    version,
     url: () => server.url,
     addSecret: (value) => secrets.add(value),
     redact: secrets.redact,
     redactedStream: () => secrets.stream(),
+    trust,
     signal: stop.forced,
     member,
   });
@@ -132,7 +131,8 @@ async function runUntilStopped(
   secrets.add(token);
   runtime.clients.deriveFrom(token);
   const ready = new Readiness();
-  const server = await serve(options, project, runtime, stop, token, ready);
+  const { bind, port, allowRemote } = options;
+  const server = await serve({ project, runtime, stop, ready, token, bind, port, allowRemote });
   scope.defer(() => server.close());
   scope.defer(() => runtime.plane.close());
   const clientEndpoint = new ClientEndpoint({ clients: runtime.clients, version, url: () => server.url, log });
@@ -145,7 +145,7 @@ async function runUntilStopped(
   );
 
   runtime.channels.serveHooks((name, handler) =>
-    server.mount(hookPath(name), ({ method, headers }, _text, bytes) => handler({ method, headers, bytes })),
+    server.mount(`/v1/hooks/${name}`, ({ method, headers }, _text, bytes) => handler({ method, headers, bytes })),
   );
   await runtime.channels.listen();
 
@@ -184,160 +184,14 @@ async function runUntilStopped(
 
 /** Starts work. All parts of plugins are registered, so that plugins observe and gate from the first turn on. */
 async function begin(project: OpenProject, runtime: Runtime, ready: Readiness): Promise<void> {
-  const { configService, log } = project;
-  for (const { agent, message } of costDiagnostics({
-    ...project,
-    ...runtime,
-    config: () => configService.settings().config,
-  }))
+  const { configService, drivers, log } = project;
+  const config = () => configService.settings().config;
+  for (const { agent, message } of costDiagnostics({ agents: runtime.agents, drivers, config }))
     log.warn(message, { agent });
   // Before a client can create a session, because plugins get `on_startup` before `session_start`.
   runtime.hooks.started();
   ready.reach();
   await runtime.lifecycle.start();
-}
-
-function hookPath(name: string): string {
-  return `/v1/hooks/${name}`;
-}
-
-function serve(
-  options: DaemonOptions,
-  project: OpenProject,
-  runtime: Runtime,
-  stop: StopSignals,
-  token: string,
-  ready: Readiness,
-): Promise<RunningServer> {
-  const { root, configService, clock, log, version } = project;
-  const { server: settings } = configService.settings().config;
-  const startedAt = clock.now();
-  const browsers = browsersFile({ ...project, key: project.state.key });
-  const web = new WebAccess({ clock, store: browsers.store(async () => (await started).port) });
-  const { agents, tools } = runtime;
-  const described = {
-    agents,
-    tools,
-    drivers: project.drivers,
-    config: () => configService.settings().config,
-    fileDiagnostics: () => configService.settings().diagnostics,
-  };
-  const started: Promise<RunningServer> = createServer({
-    services: {
-      agents: {
-        list: () => runtime.agents.listAgents(),
-        diagnostics: () => agentDiagnostics(described),
-        describe: (reference) => describeAgent(described, reference),
-        ...agentSources({ ...project, tools, reload: () => configService.reload() }),
-      },
-      sessions: runtime.sessions,
-      changes: runtime.changes,
-      files: runtime.files,
-      worktrees: runtime.worktrees,
-      removal: runtime.removal,
-      landings: runtime.landings,
-      mergeQueue: runtime.landings.queue,
-      claims: runtime.claims,
-      receipts: runtime.receipts,
-      rescues: runtime.rescues,
-      usage: (request) => usageReport(project.store.read, project.clock, request),
-      inbox: runtime.inbox,
-      attachments: runtime.attachments,
-      why: (message) => whyMessage(project.store.read, message, project.secrets.redact),
-      asks: runtime.asks,
-      shown: shownWithout(project.secrets.redact),
-      queues: runtime.queues,
-      subagents: runtime.subagents,
-      pool: runtime.pool,
-      nodes: runtime.cluster?.nodes ?? null,
-      remote: runtime.cluster?.remote ?? null,
-      groups: runtime.groups,
-      broadcasts: runtime.broadcasts,
-      workflows: runtime.workflows,
-      plugins: runtime.plugins.plugins,
-      pluginChanges: buildPluginChanges({
-        root,
-        env: project.env,
-        harnesses: project.drivers.names,
-        place: project.places.project,
-        plugins: runtime.plugins.plugins,
-        reload: () => configService.reload(),
-      }),
-      commands: buildCommands({ ...project, ...runtime, table: runtime.plugins.commands }),
-      clients: {
-        nameOf: (given) => runtime.clients.nameOf(given),
-        list: () => runtime.clients.list(),
-        add: (name) => runtime.clients.add(name),
-        remove: (name) => runtime.clients.remove(name),
-        url: async () => `${(await started).url}${planePath}`,
-      },
-      skills: runtime.skills.skills,
-      skillInstall: runtime.skillInstall,
-      schedules: runtime.schedules,
-      scheduleFiles: scheduleEditor({
-        root,
-        schedules: runtime.schedules,
-        harnesses: project.drivers.names,
-        asOwner: (edit) => editAsOwner({ ...project, harnesses: project.drivers.names }, edit),
-        reload: () => configService.reload(),
-      }),
-      web,
-      webUrl: async () => (await started).url,
-      channels: runtime.channels.channels,
-      events: runtime.hub,
-      status: async () =>
-        readStatus(project, {
-          url: (await started).url,
-          startedAt,
-          stopping: stop.isRequested,
-          agents,
-          judge: runtime.judge,
-          plugins: runtime.plugins.plugins.list(),
-          // Their number is not known before their folders are read.
-          pluginsLoading: Math.max(runtime.plugins.plugins.loading, ready.isReached ? 0 : 1),
-          missingGates: runtime.plugins.plugins.missingGates,
-          channels: await runtime.channels.channels.list(),
-        }),
-      harnesses: (signal) => runtime.harnesses(signal),
-      audit: async () => collectAudit(project, runtime, { url: (await started).url, browsers: web.list() }),
-      config: async () => configService.describe(),
-      reloadConfig: () => configService.reload(),
-      ready,
-      shutdown: ({ force }) => stop.request(force ? "force" : "drain", "requested over the API"),
-    },
-    token,
-    bind: options.bind ?? settings.bind,
-    port: options.port ?? settings.port,
-    preferredPort: browsers.lastPort(),
-    allowRemote: options.allowRemote,
-    allowedHosts: settings.allowed_hosts,
-    log,
-    version,
-    clock,
-  });
-  return started;
-}
-
-/** Applies new settings and records the result, including a refusal. */
-function followSettings({ configService, store, clock }: OpenProject, runtime: Runtime): void {
-  runtime.agents.explainWith(() => configService.problems);
-  configService.onChange(async ({ agents, choice, refusal }, problems) => {
-    if (problems.length > 0) {
-      await append(store, { type: "config.rejected", session: null, data: { problems } }, clock.now());
-      return;
-    }
-    runtime.agents.replace(agents, choice, refusal);
-    runtime.skills.settingsChanged();
-    runtime.tools.settingsChanged();
-    void runtime.plugins.plugins.reload().catch(() => {});
-    // Before the schedules: whether this node stores them depends on the settings of all nodes.
-    await runtime.cluster?.describe();
-    await runtime.queues.settingsChanged();
-    await runtime.schedules.settingsChanged();
-    await runtime.channels.channels.settingsChanged();
-    const data = { agents: runtime.agents.listAgents().map((agent) => agent.slug), default_agent: choice.slug };
-    await append(store, { type: "config.reloaded", session: null, data }, clock.now());
-  });
 }
 
 async function append(store: Store, event: NewEvent, at: number): Promise<void> {

@@ -29,7 +29,8 @@ export async function readStatus(project: OpenProject, running: RunningState): P
     store.read.turns.usage(),
   ]);
   const untrusted = await configService.untrusted();
-  const { choice } = running.agents;
+  const { agents, judge, plugins } = running;
+  const { choice } = agents;
   return {
     version,
     pid: process.pid,
@@ -39,7 +40,7 @@ export async function readStatus(project: OpenProject, running: RunningState): P
     state: running.stopping ? "stopping" : "running",
     default_agent: choice.slug,
     agent_choice: choice.why,
-    offline: running.agents.loadAgent(choice.slug)?.harness === offlineHarness,
+    offline: agents.loadAgent(choice.slug)?.harness === offlineHarness,
     sessions,
     pending_messages: [...pending.values()].reduce((sum, count) => sum + count, 0),
     usage,
@@ -55,7 +56,7 @@ export async function readStatus(project: OpenProject, running: RunningState): P
       losses: await readLosses(stateDir),
     },
     untrusted: untrusted.map(untrustedLine),
-    attention: await readAttention({ ...running, root, trust: trust.trust, untrusted }),
+    attention: await readAttention({ root, trust: trust.trust, judge, untrusted, plugins }),
     plugins_loading: running.pluginsLoading,
     missing_gates: running.missingGates,
     channels: running.channels,

@@ -23,6 +23,7 @@ import { titleFrom } from "@aegis/lib/title.ts";
 import { nodeOf } from "@aegis/nodes/node-of.ts";
 import type { SteerOutcome } from "@aegis/nodes/session-processes.ts";
 import type { SessionRow, Store, StoreTx } from "@aegis/store/store.ts";
+import type { HintedSessions } from "../hints.ts";
 import { retitle } from "../titles.ts";
 import { type SkillRouting, withReason } from "./routing.ts";
 import { SenderLimits } from "./sender-limits.ts";
@@ -61,14 +62,7 @@ export type InboxOptions = {
   /** The message rate limit of an agent. */
   perMinute?: () => number;
   /** Delivers the messages of a session. */
-  turns: {
-    /** A hint that the session has messages. */
-    wake(session: SessionId): void;
-    /** Ends the current turn. Returns false if there is none. */
-    interrupt(session: SessionId): Promise<boolean>;
-    /** Adds a pending message to the current turn. */
-    steer(message: Message): Promise<SteerOutcome>;
-  };
+  hints: HintedSessions;
   /**
    * Routes a person's messages by the skills that they require. Without it, messages stay in the session they were sent
    * to.
@@ -86,7 +80,7 @@ export class Inbox {
   }
 
   async admit(given: Admission): Promise<Receipt> {
-    const { store, turns, routing } = this.#options;
+    const { store, hints, routing } = this.#options;
     const routed = (await routing?.of(given)) ?? { session: given.session };
     const admitted = await store.transact(async (tx) => {
       if (routing === undefined || "session" in routed) return this.admitIn(tx, { ...given, ...routed });
@@ -99,7 +93,7 @@ export class Inbox {
     const isNew = !admitted.duplicate;
     const steered = given.steer === true && isNew ? await this.#steer(admitted.message) : null;
     const cut = given.interrupt === true && isNew && (await this.#interrupt(session));
-    turns.wake(session);
+    hints.wake(session);
     const receipt =
       steered === null
         ? await this.#withAway(messageReceipt(admitted, cut), admitted.session)
@@ -174,7 +168,7 @@ export class Inbox {
   /** The message is stored, so it is answered later if the session's node cannot be reached now. */
   async #steer(message: Message): Promise<SteerOutcome> {
     try {
-      return await this.#options.turns.steer(message);
+      return await this.#options.hints.steer(message);
     } catch (error) {
       if (!isUnreachable(error)) throw error;
       return { joined: false, why: errorText(error) };
@@ -183,7 +177,7 @@ export class Inbox {
 
   async #interrupt(session: SessionId): Promise<boolean> {
     try {
-      return await this.#options.turns.interrupt(session);
+      return await this.#options.hints.interrupt(session);
     } catch (error) {
       if (!isUnreachable(error)) throw error;
       return false;

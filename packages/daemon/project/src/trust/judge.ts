@@ -29,6 +29,8 @@ export type JudgeOptions = {
   config: () => Config;
   /** The agent as its file describes it, and the default agent if it inherits from it. */
   madeFrom: (agent: Agent) => readonly AgentProfile[];
+  /** The folder of a loaded plugin; null if none has the name. */
+  pluginFolder: (plugin: string) => string | null;
 };
 
 /** Tells a person how to review and trust it. */
@@ -36,20 +38,14 @@ const wayToAgree = "see what it is, and agree to it, with: aegis trust";
 
 export class ConsentCheck {
   readonly #options: JudgeOptions;
-  #folderOf: (plugin: string) => string | null = () => null;
 
   constructor(options: JudgeOptions) {
     this.#options = options;
   }
 
-  /** Sets the lookup for folders of loaded plugins. Until then, no plugin is found. */
-  usePlugins(folderOf: (plugin: string) => string | null): void {
-    this.#folderOf = folderOf;
-  }
-
   /** Throws `forbidden` if the plugin is not loaded. */
   loadedPlugin(name: string): PluginPlace {
-    const dir = this.#folderOf(name);
+    const dir = this.#options.pluginFolder(name);
     if (dir === null) throw new AegisError("forbidden", `the plugin "${name}" is not loaded`);
     return { name, dir };
   }

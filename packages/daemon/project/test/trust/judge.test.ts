@@ -48,6 +48,7 @@ async function court(text: unknown, files: Record<string, string> = {}, more: Ag
   const profiles = [...Object.entries(config.agents).map(([slug, entry]) => toAgent(slug, entry)), ...more];
   const agents = new AgentTable(profiles, { slug: profiles[0]?.slug ?? "x", why: "a test" });
   const judge = new ConsentCheck({
+    pluginFolder: () => null,
     root,
     trust,
     contents: new Contents(),
@@ -134,6 +135,7 @@ it("judges an agent by the default agent too, where it takes its command over fr
   const heirs = new AgentTable([base, heir], { slug: "base", why: "a test" });
   expect(heirs.madeFrom(heirs.get("heir")).map(({ slug }) => slug)).toEqual(["heir", "base"]);
   const judge = new ConsentCheck({
+    pluginFolder: () => null,
     root: at.root,
     trust: {
       mayRun: async () => ({ allowed: true }),

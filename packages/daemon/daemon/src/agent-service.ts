@@ -1,28 +1,40 @@
-/** Lets a person edit the files of agents in the web app. */
+/** The agents of a project for the API: shows them, and lets a person edit their files in the web app. */
 
+import type { AgentTable } from "@aegis/agents/agent-table.ts";
 import type { DriverTable } from "@aegis/drivers/driver-table.ts";
 import type { AgentServices } from "@aegis/http/agents.ts";
 import type { Environment } from "@aegis/lib/child-env.ts";
 import { homeOf } from "@aegis/lib/home.ts";
-import { unknownToolsOf } from "@aegis/project/agents/describe.ts";
+import { agentDiagnostics, describeAgent, unknownToolsOf } from "@aegis/project/agents/describe.ts";
+import type { ConfigService } from "@aegis/project/config-service.ts";
 import { editAsOwner } from "@aegis/project/trust/agree.ts";
 import type { ToolTable } from "@aegis/sessions/tools/tools.ts";
 
-export type AgentSourcesOptions = {
+export type AgentServiceOptions = {
   root: string;
   env: Environment;
   drivers: DriverTable;
+  agents: AgentTable;
   tools: ToolTable;
-  /** Applies changed files immediately instead of waiting for the file watcher. */
-  reload: () => Promise<unknown>;
+  configService: ConfigService;
 };
 
-export function agentSources(options: AgentSourcesOptions): Pick<AgentServices["agents"], "source" | "check" | "save"> {
-  const { root, env, drivers, tools, reload } = options;
+export function agentService(options: AgentServiceOptions): AgentServices["agents"] {
+  const { root, env, drivers, agents, tools, configService } = options;
+  const described = {
+    agents,
+    tools,
+    drivers,
+    config: () => configService.settings().config,
+    fileDiagnostics: () => configService.settings().diagnostics,
+  };
   const project = () => ({ root, env, home: homeOf(env), harnesses: drivers.names });
   // Loaded with the first request: most daemons never edit an agent.
   const sources = () => import("@aegis/project/agents/source.ts");
   return {
+    list: () => agents.listAgents(),
+    diagnostics: () => agentDiagnostics(described),
+    describe: (reference) => describeAgent(described, reference),
     source: async (name) => (await sources()).readAgentSource(project(), name),
     async check(name, text) {
       const { profile, diagnostics } = await (await sources()).checkAgentSource(project(), name, text);
@@ -32,7 +44,8 @@ export function agentSources(options: AgentSourcesOptions): Pick<AgentServices["
       const { saveAgentSource } = await sources();
       // The person wrote the text and saves it, which implies trust in what it runs.
       const saved = await editAsOwner(project(), () => saveAgentSource(project(), name, change));
-      await reload();
+      // Immediately, instead of when the file watcher sees it.
+      await configService.reload();
       return saved;
     },
   };
