@@ -41,12 +41,13 @@ it("lands checked work, keeps out what fails its check, and leaves a dirty check
   expect(await git("ls-tree", "--name-only", "main", "bob.txt")).toBe("");
   await waitUntil("bob is told", async () => (await aegis("history", "bob", "--full")).stdout.includes("no good"));
   await writeFile(join(root, "shared.txt"), "a person's\n");
-  const waiting = await aegis("land", "eve", "--merge");
+  const waiting = await aegis("land", "eve", "--merge", "-m", "Change the shared file");
   expect(waiting.code).toBe(1);
   expect(waiting.stdout).toContain("has uncommitted changes");
   expect(await readFile(join(root, "shared.txt"), "utf8")).toBe("a person's\n");
   await git("checkout", "-q", "shared.txt");
-  expect((await aegis("land", "eve", "--merge")).stdout).toContain("eve: landed on main");
+  expect((await aegis("land", "eve", "--merge", "-m", "Change the shared file")).stdout).toContain("landed on main");
+  expect(await git("log", "--format=%s", "-1")).toBe("Change the shared file");
   expect(await git("rev-list", "--parents", "-n", "1", "main")).toMatch(/^\S+ \S+ \S+$/);
   expect((await aegis("land", "eve")).stdout).toContain("nothing to land");
   expect((await json<{ landings: Landing[] }>("land")).landings.map(({ state }) => state)).toEqual([

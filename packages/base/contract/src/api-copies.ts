@@ -1,6 +1,6 @@
 /** The endpoints of working copies. */
 import { z } from "zod";
-import { count, endpoint, flag, sessionPath } from "./api-parts.ts";
+import { count, endpoint, flag, sessionPath, storableText } from "./api-parts.ts";
 import { changesSchema } from "./changes.ts";
 import { claimSchema } from "./claim.ts";
 import { landHowSchema, landingViewSchema } from "./landing.ts";
@@ -20,6 +20,12 @@ export const copyEndpoints = {
     body: z.object({
       how: landHowSchema.default("squash"),
       check: z.string().min(1).max(10_000).optional().describe("a command that must succeed on the merged tree"),
+      message: storableText
+        .trim()
+        .min(1)
+        .max(10_000)
+        .optional()
+        .describe("the message of the commit; default: from the work"),
       to: z.string().max(baseRefMaxLength).regex(baseRefPattern, "expected a branch").optional(),
     }),
     output: z.object({ landing: landingViewSchema }),

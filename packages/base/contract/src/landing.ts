@@ -40,6 +40,8 @@ export const landingSchema = z.object({
   how: landHowSchema,
   /** The command that must succeed before the branch moves. */
   check: z.string().nullable(),
+  /** The message of the commit, if a person gave one. Absent: it comes from the title and the last answer. */
+  message: z.string().optional(),
   state: landingStateSchema,
   /** The commit of the branch before, the session's work, and the commit that the branch moves to. */
   old: z.string().nullable(),

@@ -28,8 +28,8 @@ export function copyHandlers(services: CopyServices) {
     listWorktrees: async () => ({ worktrees: await worktrees.list() }),
     async landSession({ path, body }) {
       const session = await sessions.resolve(path.session);
-      const { how, check = null, to = null } = body;
-      return { landing: await landings.land(session, { how, check, to }) };
+      const { how, check = null, message = null, to = null } = body;
+      return { landing: await landings.land(session, { how, check, message, to }) };
     },
     listLandings: async ({ query }) => ({ landings: await landings.list(query) }),
     cancelLanding: async ({ path }) => ({ landing: await landings.cancel(path.landing) }),

@@ -26,6 +26,7 @@ import { nodes } from "./0023-nodes.ts";
 import { placement } from "./0024-placement.ts";
 import { boundaryNodes } from "./0025-boundary-nodes.ts";
 import { openWork } from "./0026-open-work.ts";
+import { landingMessage } from "./0027-landing-message.ts";
 
 export const migrations: readonly Migration[] = [
   initial,
@@ -54,4 +55,5 @@ export const migrations: readonly Migration[] = [
   placement,
   boundaryNodes,
   openWork,
+  landingMessage,
 ];

@@ -12,6 +12,7 @@ const table = new Table<Landing>("landings", {
   target: "name",
   how: "plain",
   check: "whole",
+  message: "text?",
   state: "plain",
   old: "name",
   tip: "name",

@@ -70,6 +70,11 @@ export class TaskReads<S extends ReadSql = ReadSql> extends TableReads<S> {
     return table.all(this.sql, `${dispatched} AND node IS NOT DISTINCT FROM ? ORDER BY position`, node);
   }
 
+  /** The task whose last attempt is the session's. */
+  ofWorker(worker: SessionId): Promise<Task | null> {
+    return table.one(this.sql, "WHERE worker = ? ORDER BY position DESC LIMIT 1", worker);
+  }
+
   countDispatched(queue: string): Promise<number> {
     return this.#count("SELECT count(*) AS count FROM tasks WHERE queue = ? AND status = 'dispatched'", queue);
   }

@@ -27,6 +27,7 @@ import { apply } from "./apply.ts";
 import { inScratch } from "./check.ts";
 import { checkOutMerge, withMarkers } from "./conflicts.ts";
 import { endOf, MergeQueue } from "./merge-queue.ts";
+import { commitMessage } from "./message.ts";
 import { withLanded } from "./onto.ts";
 import { type CommitOutcome, commitWork, continueFrom } from "./own-branch.ts";
 import { plan } from "./plan.ts";
@@ -53,7 +54,7 @@ export type LandingsOptions = {
   signal: AbortSignal;
 };
 
-export type LandRequest = { how: LandHow; check: string | null; to: string | null };
+export type LandRequest = { how: LandHow; check: string | null; message: string | null; to: string | null };
 
 /** How often a landing is planned again because the branch moved. */
 const mostPlans = 20;
@@ -70,7 +71,7 @@ export class Landings {
   }
 
   /** Waits for its turn in the queue and for the result. */
-  async land(session: SessionRow, { how, check, to }: LandRequest): Promise<LandingView> {
+  async land(session: SessionRow, { how, check, message, to }: LandRequest): Promise<LandingView> {
     requireHere(this.#options.store, session);
     const { store, clock } = this.#options;
     const worktree = await store.read.worktrees.get(session.id);
@@ -88,6 +89,7 @@ export class Landings {
       target,
       how,
       check,
+      ...(message === null ? {} : { message }),
       state: "new",
       files: [],
       created_at: now,
@@ -258,7 +260,13 @@ export class Landings {
       return this.#put(row, { state: "conflict", old, tip, files: unresolved, detail: "conflict markers are left" });
     }
     const onto = await withLanded(repository, { old, tip, landings });
-    const planned = await plan(repository, { old, onto, tip, how: row.how, message: messageOf(session) });
+    const planned = await plan(repository, {
+      old,
+      onto,
+      tip,
+      how: row.how,
+      message: await this.#message(row, session),
+    });
     if (planned.state === "nothing") return this.#put(row, { state: "nothing", old, tip });
     if (planned.state === "ready") {
       await holdCommit(repository, row.id, planned.next);
@@ -277,7 +285,7 @@ export class Landings {
   /** The last commit of the session, after one on its branch for what the agent did not commit. */
   async #commit(
     repository: Repository,
-    { target }: Landing,
+    row: Landing,
     { dir, branch }: Worktree,
     session: SessionRow,
   ): Promise<CommitOutcome> {
@@ -285,7 +293,18 @@ export class Landings {
     if (dir === null || !existsSync(join(dir, ".git"))) return { state: "committed", tip: line(last) };
     const { tree, head } = await this.#options.boundaries.now(dir);
     const own = await openRepository(this.#options.git, dir);
-    return commitWork(own, { tree, head: head ?? line(last), target, message: messageOf(session) });
+    return commitWork(own, {
+      tree,
+      head: head ?? line(last),
+      target: row.target,
+      message: await this.#message(row, session),
+    });
+  }
+
+  async #message({ message: given }: Landing, session: SessionRow): Promise<string> {
+    const { read } = this.#options.store;
+    const [turns, task] = await Promise.all([read.turns.list(session.id, 1), read.tasks.ofWorker(session.id)]);
+    return commitMessage({ session, given: given ?? null, answer: turns[0]?.text ?? "", task: task?.id ?? null });
   }
 
   /** Not during a turn: the agent may be about to commit. */
@@ -342,9 +361,4 @@ export class Landings {
     });
     return next;
   }
-}
-
-/** The message of a commit with the work of a session. */
-function messageOf({ id, handle, title }: SessionRow): string {
-  return `${title === "" ? `Work of ${handle}` : title}\n\nAegis-Session: ${id}\n`;
 }

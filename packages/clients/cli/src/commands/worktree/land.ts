@@ -14,13 +14,14 @@ import type { Terminal } from "../../terminal/terminal.ts";
 import type { landCommands } from "./spec.ts";
 
 export const land: Handler<typeof landCommands.land> = async (cx, args) => {
-  const { session, check, to } = args;
+  const { session, check, message, to } = args;
   if (session === undefined) return list(cx);
   const ways = (["squash", "merge", "rebase"] as const).filter((way) => args[way]);
   if (ways.length > 1) throw usageError(`--${ways.join(" and --")} exclude each other`);
   const body = {
     how: ways[0] ?? ("squash" as const),
     ...(check === undefined ? {} : { check }),
+    ...(message === undefined ? {} : { message }),
     ...(to === undefined ? {} : { to }),
   };
   const { queue } = await cx.call("getQueue", { path: { queue: mergeQueueName } });

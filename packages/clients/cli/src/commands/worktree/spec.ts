@@ -90,6 +90,7 @@ export const landCommands = {
         "--check <command>",
         "a command that must succeed on the merged files before the branch moves",
       ),
+      message: option.text("-m, --message <text>", "the message of the commit; default: the title and the last answer"),
       to: option.text("--to <branch>", "the branch; default: the one from which the worktree started"),
     },
     examples: ['aegis land lucid-knuth --check "npm test"', "aegis land lucid-knuth --rebase --to main", "aegis land"],
