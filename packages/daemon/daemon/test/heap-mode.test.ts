@@ -53,10 +53,15 @@ describe("the young generation", () => {
 
   it("is small until the daemon is busy, and grows then", async () => {
     const argv = [...nodeOptions, "--input-type=module", "--eval", program];
-    const { stdout } = await promisify(execFile)(process.execPath, argv);
-    const { idle, busy } = JSON.parse(stdout) as Record<"idle" | "busy", number>;
-    // A page that a collection still copies counts too, so the idle size may be a little above two megabytes.
-    expect(idle).toBeLessThan(3);
+    const run = promisify(execFile);
+    const sizes = await Promise.all(
+      // V8 sometimes has pages in use while it copies, so the smallest of three sizes tells the limit.
+      [1, 2, 3].map(
+        async () => JSON.parse((await run(process.execPath, argv)).stdout) as Record<"idle" | "busy", number>,
+      ),
+    );
+    const [idle, busy] = [sizes.map((one) => one.idle), sizes.map((one) => one.busy)].map((all) => Math.min(...all));
+    expect(idle).toBeLessThanOrEqual(2);
     expect(busy).toBeGreaterThanOrEqual(8);
   });
 });
