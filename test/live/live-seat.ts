@@ -5,8 +5,9 @@ import type { Agent } from "@aegis/contract/agent.ts";
 import { newId } from "@aegis/contract/ids.ts";
 import type { Conversation, Driver, DriverDeps, PlaneAddress } from "@aegis/drivers/driver.ts";
 import { systemClock } from "@aegis/lib/clock.ts";
+import type { Consent } from "@aegis/lib/consent.ts";
 import { silentLogger } from "@aegis/lib/log.ts";
-import { createProcesses } from "@aegis/lib/process.ts";
+import { type Command, createProcesses } from "@aegis/lib/process.ts";
 import { expect, onTestFinished } from "vitest";
 import { agentOf } from "../helpers/agents.ts";
 import { type DriverHost, type DriverHostOptions, driverHost } from "../helpers/driver-host.ts";
@@ -37,20 +38,21 @@ export async function liveSeat(
   const children = { ledgerFile: join(root, "children.jsonl"), owner: root, clock: systemClock, log: silentLogger };
   const processes = createProcesses(children);
   const pids: number[] = [];
+  const counted = {
+    ...processes,
+    async start(command: Command, consent: Consent) {
+      const child = await processes.start(command, consent);
+      pids.push(child.pid);
+      return child;
+    },
+  };
   const driver = createDriver({
     env: { PATH: process.env.PATH, HOME: home, LANG: "C.UTF-8", ...options.env },
-    processes: {
-      ...processes,
-      async start(command, consent) {
-        const child = await processes.start(command, consent);
-        pids.push(child.pid);
-        return child;
-      },
-    },
+    processes: counted,
     clock: systemClock,
     log: silentLogger,
   });
-  const host = driverHost(options);
+  const host = driverHost({ ...options, processes: counted });
   const plane = await startFakePlane();
   const profile = agentOf({ slug: "live", ...agent });
   const session = { id: newId("ses", 0), handle: "lucid-hertz" };

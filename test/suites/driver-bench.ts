@@ -50,7 +50,7 @@ export async function createBench(
     log: silentLogger,
   };
   const { driver, agent } = await underTest.make({ behaviour, deps, dir });
-  const host = driverHost(options);
+  const host = driverHost({ ...options, processes: deps.processes });
   const planeToken = `secret-${crypto.randomUUID()}`;
   const memory: unknown[] = [];
   const scopes: AsyncDisposableStack[] = [];

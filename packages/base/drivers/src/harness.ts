@@ -4,6 +4,7 @@
  */
 import type { AgentSource } from "@aegis/contract/agent.ts";
 import type { SkillSource } from "@aegis/contract/skill.ts";
+import type { Environment } from "@aegis/lib/child-env.ts";
 import type { Program } from "./cli-harness/probe.ts";
 
 export type HarnessFacts = {
@@ -25,6 +26,8 @@ export type HarnessFacts = {
   readonly userFiles: readonly string[];
   /** Where the program keeps its login and conversations, relative to the home folder: hidden from all other programs. */
   readonly logins: readonly string[];
+  /** What the program needs in a sandbox. Null if Aegis does not know it: the program is then not started in one. */
+  readonly sandbox: ((place: SandboxPlace) => SandboxNeeds) | null;
   /** The driver calls the model itself, so plugins see each request, and a model is named with its provider. */
   readonly callsModel: boolean;
   /** Aegis decides about each call of a tool. Otherwise it decides only where the program asks. */
@@ -49,6 +52,31 @@ export type HarnessFacts = {
   /** How `aegis mcp install` adds Aegis to the program's MCP servers; null if it does not know how. */
   readonly mcpTarget: McpTarget | null;
 };
+
+/** `env` is what the program gets of the daemon's environment and of its agent's. */
+export type SandboxPlace = { readonly home: string; readonly env: Environment; readonly stateDir: string };
+
+export type SandboxNeeds = {
+  /** Folders and files besides the project that the program changes; they are made if they are missing. */
+  readonly write: readonly string[];
+  /** What of them other programs take orders from. */
+  readonly protect: readonly string[];
+  /** What it reads although it is hidden from other programs. */
+  readonly show: readonly string[];
+  /** A folder of the user in whose place the program sees an empty one of its own, but for `write` and `show`. */
+  readonly replace: string | null;
+  /** Rules for hosts, or addresses. */
+  readonly hosts: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/** What a program without files and hosts of its own needs. */
+export const needsNothing: SandboxNeeds = { write: [], protect: [], show: [], replace: null, hosts: [], env: {} };
+
+/** The values of variables that hold addresses. */
+export function addressesIn(env: Environment, ...names: readonly string[]): string[] {
+  return names.flatMap((name) => env[name] ?? []).filter((value) => value !== "");
+}
 
 export type ProjectFile = {
   /** A file or a folder, relative to the project. */

@@ -21,8 +21,15 @@ export type PolicyPlaces = {
   env: Environment;
   /** The daemon's state, which is hidden but for `own`. */
   stateDir: string;
-  /** Folders of the state that the program may change. */
+  /** Folders of the state that the program may change, and those of a harness. */
   own: readonly string[];
+  /** What the program reads although other rules hide or protect it. */
+  shown: readonly string[];
+  protectOwn: readonly string[];
+  /** A folder of the user, and the one that appears in its place. */
+  replaced: { folder: string; at: string } | null;
+  /** Rules for hosts, or addresses. */
+  hosts: readonly string[];
   /** A private folder that appears as `/tmp`. */
   tmp: string;
   /** Places with the logins of programs that this one is not. */
@@ -57,7 +64,8 @@ export async function policyFor(reach: Reach, places: PolicyPlaces): Promise<San
   const { root, folder, mayWrite, home, env, stateDir, own, tmp, logins, protect } = places;
   const git = await gitPlaces(folder);
   const isWorktree = folder !== root;
-  const hosts = [...reach.hosts, ...(level === "workspace" ? registries.flatMap(ruleOf) : [])];
+  const known = [...places.hosts, ...(level === "workspace" ? registries : [])].flatMap(hostOf);
+  const hosts = [...reach.hosts, ...known];
   const work = mayWrite ? [folder, ...git.write] : [];
   const allowed = { write: outside(reach.write, [folder, root]), read: outside(reach.read, [folder, root]) };
   const written = [...orders, ...protect];
@@ -68,6 +76,7 @@ export async function policyFor(reach: Reach, places: PolicyPlaces): Promise<San
       ...written.map((name) => join(folder, name)),
       ...(isWorktree ? written.map((name) => join(root, name)) : []),
       ...git.protect,
+      ...places.protectOwn,
     ],
     hide: [
       ...(await hiddenPlaces({ home, env })),
@@ -76,8 +85,12 @@ export async function policyFor(reach: Reach, places: PolicyPlaces): Promise<San
       ...(level === "strict" ? [home] : []),
     ].filter((path) => !allowed.read.includes(path)),
     // The deepest path decides, so what is hidden in a shown folder stays hidden.
-    show: [...allowed.read, ...(level === "strict" ? [root, folder, ...toolPlaces({ home, env })] : [])],
-    instead: [],
+    show: [
+      ...allowed.read,
+      ...places.shown,
+      ...(level === "strict" ? [root, folder, ...toolPlaces({ home, env })] : []),
+    ],
+    instead: places.replaced === null ? [] : [places.replaced],
     tmp,
     hosts: hosts.filter(({ host }) => !isLoopbackName(host)),
     ports: hosts.flatMap(({ host, port }) => (isLoopbackName(host) && port !== null ? [port] : [])),
@@ -90,7 +103,11 @@ function outside(paths: readonly string[], changed: readonly string[]): string[]
   return paths.filter((path) => !around(path).some((one) => isInside(one, path)));
 }
 
-function ruleOf(text: string): HostRule[] {
-  const rule = parseHostRule(text);
+/** An address of a service means its host and port. */
+function hostOf(text: string): HostRule[] {
+  const url = /^https?:/.test(text) ? URL.parse(text) : null;
+  const rule = parseHostRule(
+    url === null ? text : `${url.hostname}:${url.port || (url.protocol === "http:" ? 80 : 443)}`,
+  );
   return typeof rule === "string" ? [] : [rule];
 }

@@ -76,14 +76,17 @@ export type ConversationsOptions = {
     tools: Toolset,
     own: Pick<ConversationHost, "spontaneousTurn" | "processes">,
   ) => ConversationHost;
-  /** What starts the programs of a session that works in the folder. Throws if they must be confined and cannot be. */
-  confine: (session: SessionRow, agent: Agent, folder: string) => Promise<Processes>;
+  /** What starts the programs of a session. Throws if they must be confined and cannot be. */
+  confine: (session: SessionRow, place: ConfinedPlace) => Promise<Processes>;
   /** The session's MCP endpoint; the second function revokes it. */
   plane: (session: SessionRow, tools: Toolset) => { address: PlaneAddress | null; revoke: () => void };
   extensions: SessionExtensions;
   /** Called when the tools of an open conversation change. */
   toolsChanged: () => void;
 };
+
+/** Where an agent works, and its endpoint. */
+export type ConfinedPlace = { agent: Agent; cwd: string; stateDir: string; plane: PlaneAddress | null };
 
 type SpontaneousTurn = (session: SessionId, events: AsyncIterable<DriverEvent>) => void;
 
@@ -211,15 +214,18 @@ export class Conversations {
     const tools = new Toolset(this.#options.tools, agent, session);
     const { address, revoke } = plane(session, tools);
     scope.defer(revoke);
-    const processes = await this.#options.confine(session, agent, cwd).catch((error: unknown) => {
-      throw asStartFailure(error);
-    });
+    const given = withVariables(agent, this.#options.env, env);
+    const processes = await this.#options
+      .confine(session, { agent: given, cwd, stateDir: folder, plane: address })
+      .catch((error: unknown) => {
+        throw asStartFailure(error);
+      });
     const own = host(session, tools, { processes, spontaneousTurn: (events) => this.#spontaneousTurn(id, events) });
     const wasGated = own.gated;
     const conversation = await driver.open(
       {
         session: { id, handle: session.handle },
-        agent: withVariables(agent, this.#options.env, env),
+        agent: given,
         cwd,
         stateDir: folder,
         systemPrompt: await this.#systemPrompt(session, tools, about),

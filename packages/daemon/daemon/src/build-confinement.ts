@@ -7,13 +7,16 @@ import { AegisError } from "@aegis/contract/errors.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import { type SandboxSettings, unsaidSandbox } from "@aegis/contract/sandbox.ts";
 import { factsOf, harnesses } from "@aegis/drivers/all.ts";
+import type { PlaneAddress } from "@aegis/drivers/driver.ts";
+import { needsNothing, type SandboxNeeds } from "@aegis/drivers/harness.ts";
 import { makePrivateDirsBelow } from "@aegis/lib/files.ts";
 import { homeOf } from "@aegis/lib/home.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import type { Processes } from "@aegis/lib/process.ts";
 import { createBubblewrap } from "@aegis/sandbox/bubblewrap/bubblewrap.ts";
 import { type Confinement, confined } from "@aegis/sandbox/confined.ts";
-import { createNetwork } from "@aegis/sandbox/network/network.ts";
+import { createNetwork, type Door } from "@aegis/sandbox/network/network.ts";
+import { createPlaneDoor } from "@aegis/sandbox/network/plane-door.ts";
 import { pathProblem, type Reach, reachOf } from "@aegis/sandbox/reach.ts";
 import { policyFor } from "@aegis/sandbox/resolve.ts";
 import { SandboxUnavailable } from "@aegis/sandbox/sandbox.ts";
@@ -35,6 +38,16 @@ export type ConfinedProcesses = {
   folder: string;
   /** Folders of the daemon's state that it changes. */
   own?: readonly string[];
+  /** For the program of a harness. */
+  harness?: HarnessPlace | undefined;
+};
+
+type HarnessPlace = {
+  needs: SandboxNeeds;
+  /** Its own login, which other programs do not see. */
+  logins: readonly string[];
+  stateDir: string;
+  plane: Pick<PlaneAddress, "url" | "token"> | null;
 };
 
 /** Returns what starts the program. Throws `unavailable` if it must be confined and cannot be. */
@@ -45,16 +58,20 @@ const orders = harnesses
   .flatMap(({ projectFiles }) => (projectFiles === "any" ? [] : projectFiles))
   .flatMap(({ path, counts }) => (counts === "variables" ? [] : [path]));
 
-/** Harnesses whose programs Aegis can confine; the others have none. */
-const confinable: readonly string[] = ["native", "scripted"];
-
 /** For the conversation of a session. A harness that Aegis cannot confine is not started instead. */
-export function confineSessions(confine: Confine, processes: Processes): ConversationsOptions["confine"] {
-  return async ({ id }, { harness, slug }, folder) => {
-    const found = await confine({ session: id, folder });
-    if (found === processes || confinable.includes(harness)) return found;
-    const cause = `Aegis does not confine ${factsOf(harness)?.program?.name ?? harness} yet`;
-    const fix = `set sandbox: off for the agent "${slug}", or use the harness native`;
+export function confineSessions(
+  confine: Confine,
+  { env, processes }: Pick<ConfinementOptions, "env" | "processes">,
+): ConversationsOptions["confine"] {
+  return async ({ id }, { agent, cwd, stateDir, plane }) => {
+    const facts = factsOf(agent.harness);
+    const given = { ...env, ...agent.env };
+    const needs = facts?.sandbox?.({ home: homeOf(given), env: given, stateDir }) ?? null;
+    const harness = { needs: needs ?? needsNothing, logins: facts?.logins ?? [], stateDir, plane };
+    const found = await confine({ session: id, folder: cwd, harness });
+    if (found === processes || needs !== null) return found;
+    const cause = `Aegis does not confine ${facts?.program?.name ?? agent.harness} yet`;
+    const fix = `set sandbox: off for the agent "${agent.slug}", or give it another harness`;
     throw new AegisError("unavailable", cause, { hint: fix, cause: new SandboxUnavailable({ cause, fix }) });
   };
 }
@@ -75,12 +92,18 @@ export function buildConfinement(options: ConfinementOptions): Confine {
     return { settings: confinementsOf(agent), mayWrite: agent.permission !== "read" };
   };
 
-  const one = async (reach: Reach, folder: string, mayWrite: boolean, own: readonly string[]): Promise<Confinement> => {
+  const one = async (reach: Reach, place: Place): Promise<Confinement> => {
+    const { folder, mayWrite, own, harness } = place;
+    const needs = harness?.needs ?? needsNothing;
+    // A path with a slash at its end is a folder.
+    await Promise.all(needs.write.filter((path) => path.endsWith("/")).map((path) => mkdir(path, { recursive: true })));
     cleaned ??= rm(scratch, { recursive: true, force: true });
     await cleaned;
     await makePrivateDirsBelow(stateDir, "sandbox");
     const cache = await makePrivateDirsBelow(stateDir, "cache");
-    const tmp = await mkdtemp(join(scratch, "tmp-"));
+    const base = await mkdtemp(join(scratch, "tmp-"));
+    const [tmp, replacing] = [join(base, "tmp"), join(base, "instead")];
+    await Promise.all([tmp, replacing].map((path) => mkdir(path, { mode: 0o700 })));
     const policy = await policyFor(reach, {
       root,
       folder: await realpath(folder),
@@ -88,28 +111,32 @@ export function buildConfinement(options: ConfinementOptions): Confine {
       home,
       env,
       stateDir,
-      own: [cache, ...own],
+      own: [cache, ...own, ...needs.write],
+      shown: [...needs.show, ...(harness === undefined ? [] : [harness.stateDir])],
+      protectOwn: needs.protect,
+      replaced: needs.replace === null ? null : { folder: replacing, at: needs.replace },
+      hosts: needs.hosts,
       tmp,
-      logins: harnesses.flatMap(({ logins }) => logins),
+      logins: harnesses.flatMap(({ logins }) => logins).filter((path) => !harness?.logins.includes(path)),
       protect: orders,
     });
     if (policy === null) throw new Error("a program that is not confined has no policy");
     const network = createNetwork({
       hosts: policy.hosts,
       ports: policy.ports,
-      doors: new Map(),
+      doors: planeDoor(harness?.plane ?? null),
       refusal: (host, port) => refusalText(host, port),
     });
     const close = () => {
       network.close();
-      rm(tmp, { recursive: true, force: true }).catch((error: unknown) =>
-        log.warn("a folder of a sandbox stays behind", { folder: tmp, error: errorText(error) }),
+      rm(base, { recursive: true, force: true }).catch((error: unknown) =>
+        log.warn("a folder of a sandbox stays behind", { folder: base, error: errorText(error) }),
       );
     };
-    return { policy, network: { ...network, close }, env: await cacheVariables(cache) };
+    return { policy, network: { ...network, close }, env: { ...(await cacheVariables(cache)), ...needs.env } };
   };
 
-  return async ({ session, within = [], folder, own = [] }) => {
+  return async ({ session, within = [], folder, own = [], harness }) => {
     const { config } = settings();
     const acting = await forSession(session);
     const reach = reachOf([...acting.settings, ...within], config, places);
@@ -125,8 +152,18 @@ export function buildConfinement(options: ConfinementOptions): Confine {
       const cause = new SandboxUnavailable(report);
       throw new AegisError("unavailable", cause.message, { hint: report.fix, cause });
     }
-    return confined(processes, sandbox, () => one(reach, folder, acting.mayWrite, own));
+    return confined(processes, sandbox, () => one(reach, { folder, mayWrite: acting.mayWrite, own, harness }));
   };
+}
+
+type Place = Required<Pick<ConfinedProcesses, "folder" | "own">> & {
+  mayWrite: boolean;
+  harness: HarnessPlace | undefined;
+};
+
+/** The session's endpoint has the same address inside. */
+function planeDoor(plane: HarnessPlace["plane"]): Map<number, Door> {
+  return new Map(plane === null ? [] : [[Number(new URL(plane.url).port), createPlaneDoor(plane)]]);
 }
 
 function refusalText(host: string, port: number): string {

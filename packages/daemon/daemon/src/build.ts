@@ -157,7 +157,7 @@ export function buildRuntime(options: BuildOptions): Runtime {
     skills: core,
     extensions,
     askPerson,
-    confine: confineSessions(confine, processes),
+    confine: confineSessions(confine, { env, processes }),
     maxHops,
   });
   const { inbox, attachments, conversations, turns, sessions, sessionProcesses, liveText } = sessionParts;

@@ -4,7 +4,7 @@ import { symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { childEnv } from "@aegis/lib/child-env.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
-import { isErrno, makePrivateDir, writeAtomic } from "@aegis/lib/files.ts";
+import { containedPath, isErrno, makePrivateDir, writeAtomic } from "@aegis/lib/files.ts";
 import type { Child } from "@aegis/lib/process.ts";
 import { isObject, objectAt, oneLine, textAt } from "../cli-harness/fields.ts";
 import { endText, type JsonProcess } from "../cli-harness/json-process.ts";
@@ -158,20 +158,27 @@ async function launch(
   });
   const consent = await spec.host.consent();
   try {
-    return await deps.processes.start(command, consent);
+    return await spec.host.processes.start(command, consent);
   } catch (error) {
     throw spawnFailure(recipe.program, command.argv[0], command.cwd, error);
   }
 }
 
+/** The agent's program may change folders of its state: a link there must not lead what Aegis writes elsewhere. */
+async function ownPath(stateDir: string, name: string): Promise<string> {
+  if ((await containedPath(stateDir, dirname(name))) !== null) return join(stateDir, name);
+  const message = `${join(stateDir, dirname(name))} leads out of the session's folder`;
+  throw new DriverError({ code: "start", message, fix: "Close the session and start another one." });
+}
+
 async function prepareState(stateDir: string, plan: AcpLaunch): Promise<void> {
   for (const file of plan.files) {
-    const path = join(stateDir, file.name);
+    const path = await ownPath(stateDir, file.name);
     await makePrivateDir(dirname(path));
     await writeAtomic(path, file.content, { mode: 0o600 });
   }
   for (const link of plan.links) {
-    const path = join(stateDir, link.name);
+    const path = await ownPath(stateDir, link.name);
     await makePrivateDir(dirname(path));
     await symlink(link.target, path).catch((error: unknown) => {
       // A link from an earlier start, or a file with which the agent has replaced it.

@@ -1,7 +1,7 @@
 /** What Aegis knows about Claude Code without starting it. */
 import { join } from "node:path";
 import type { Program } from "../cli-harness/probe.ts";
-import { claudeFiles, type HarnessFacts } from "../harness.ts";
+import { addressesIn, claudeFiles, type HarnessFacts, needsNothing } from "../harness.ts";
 
 export const program: Program = {
   name: "Claude Code",
@@ -16,6 +16,29 @@ export const claudeCodeFacts: HarnessFacts = {
   detect: "claude",
   projectFiles: [...claudeFiles, { path: ".claude/workflows", what: "Claude Code runs programs from it" }],
   logins: [".claude", ".claude.json"],
+  sandbox: ({ home, env }) => {
+    const own = env.CLAUDE_CONFIG_DIR || join(home, ".claude");
+    const below = (names: readonly string[]) => names.map((name) => join(own, name));
+    return {
+      ...needsNothing,
+      // The user's own sessions take hooks, rights and commands from the rest, outside of any sandbox.
+      replace: own,
+      write: below(["projects/", ".credentials.json"]),
+      show: below([
+        ...["settings.json", "settings.local.json", "CLAUDE.md", "keybindings.json"],
+        ...["agents", "commands", "hooks", "skills", "plugins"],
+      ]),
+      hosts: [
+        ...["*.anthropic.com", "claude.ai", "platform.claude.com"],
+        ...addressesIn(env, "ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL"),
+        ...(env.CLAUDE_CODE_USE_BEDROCK ? ["*.amazonaws.com"] : []),
+        ...(env.CLAUDE_CODE_USE_VERTEX ? ["*.googleapis.com"] : []),
+        ...(env.CLAUDE_CODE_USE_FOUNDRY ? ["*.azure.com"] : []),
+      ],
+      // It refuses `permission: full` to root elsewhere.
+      env: { IS_SANDBOX: "1" },
+    };
+  },
   userFiles: [".claude.json", ".claude/settings.json", ".claude/settings.local.json"],
   callsModel: false,
   asksByItself: true,

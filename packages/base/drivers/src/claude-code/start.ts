@@ -69,7 +69,7 @@ async function launchOnce(
   try {
     const prepared = await spec.host.prepareSpawn(command);
     const consent = await spec.host.consent();
-    const child = await deps.processes.start(prepared, consent).catch((error: unknown) => {
+    const child = await spec.host.processes.start(prepared, consent).catch((error: unknown) => {
       throw spawnFailure(program, prepared.argv[0], prepared.cwd, error);
     });
     const link = new ClaudeLink(child, handlers);

@@ -16,6 +16,7 @@ export const codexFacts: HarnessFacts = {
   detect: "codex",
   projectFiles: [{ path: ".codex", what: "Codex takes settings and servers from it" }],
   logins: [".codex"],
+  sandbox: null,
   userFiles: [".codex/config.toml", ".codex/rules"],
   callsModel: false,
   asksByItself: true,

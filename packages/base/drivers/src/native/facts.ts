@@ -1,5 +1,5 @@
 /** What Aegis knows about its own agent loop. */
-import type { HarnessFacts } from "../harness.ts";
+import { type HarnessFacts, needsNothing } from "../harness.ts";
 
 export const nativeFacts: HarnessFacts = {
   harness: "native",
@@ -8,6 +8,7 @@ export const nativeFacts: HarnessFacts = {
   projectFiles: [],
   logins: [],
   userFiles: [],
+  sandbox: () => needsNothing,
   callsModel: true,
   asksByItself: true,
   scopesTools: "removed",

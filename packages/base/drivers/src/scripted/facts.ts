@@ -1,5 +1,5 @@
 /** What Aegis knows about the offline agent. */
-import type { HarnessFacts } from "../harness.ts";
+import { type HarnessFacts, needsNothing } from "../harness.ts";
 
 export const scriptedFacts: HarnessFacts = {
   harness: "scripted",
@@ -8,6 +8,7 @@ export const scriptedFacts: HarnessFacts = {
   projectFiles: [],
   logins: [],
   userFiles: [],
+  sandbox: () => needsNothing,
   callsModel: false,
   asksByItself: true,
   scopesTools: "playbook",

@@ -54,7 +54,7 @@ export async function seat(options: SeatOptions = {}): Promise<Seat> {
     log: silentLogger,
   };
   const driver = createAcpDriver(deps, { ...custom, ...options.recipe });
-  const host = driverHost(options.host);
+  const host = driverHost({ ...options.host, processes: deps.processes });
   const memory: unknown[] = [];
   let scope = new AsyncDisposableStack();
   onTestFinished(async () => {

@@ -23,6 +23,7 @@ export const copilot: AcpRecipe = {
   detect: null,
   projectFiles: projectFiles,
   logins: [".copilot"],
+  sandbox: null,
   userFiles: [
     ...[".copilot/mcp-config.json", ".copilot/config.json", ".copilot/settings.json", ".copilot/hooks"],
     ".agents/plugins",

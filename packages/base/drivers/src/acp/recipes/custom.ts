@@ -1,5 +1,5 @@
 /** Any other program that speaks the Agent Client Protocol, started with the command in the agent's options. */
-import { acpFacts } from "../../harness.ts";
+import { acpFacts, needsNothing } from "../../harness.ts";
 import { type AcpRecipe, noQuirks, plainLaunch } from "../recipe.ts";
 import { metaText, planeServer } from "../tool-calls.ts";
 
@@ -9,6 +9,7 @@ export const custom: AcpRecipe = {
   detect: null,
   projectFiles: "any",
   logins: [],
+  sandbox: () => needsNothing,
   userFiles: [],
   projectServersOnly: false,
   skillFolders: [],

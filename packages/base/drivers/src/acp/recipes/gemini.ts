@@ -9,7 +9,7 @@ import { basename, dirname, join } from "node:path";
 import { readJsonl } from "@aegis/lib/jsonl.ts";
 import { isObject, type JsonFields, textAt } from "../../cli-harness/fields.ts";
 import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
-import { acpFacts, environmentFile } from "../../harness.ts";
+import { acpFacts, addressesIn, environmentFile, needsNothing } from "../../harness.ts";
 import { type AcpLaunch, type AcpRecipe, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { allowedServers } from "../servers.ts";
 import { planeServer } from "../tool-calls.ts";
@@ -39,6 +39,17 @@ export const gemini: AcpRecipe = {
     environmentFile,
   ],
   logins: [".gemini"],
+  sandbox: ({ home, env, stateDir }) => ({
+    ...needsNothing,
+    write: [join(stateDir, `${homeFolder}/`)],
+    protect: [join(stateDir, homeFolder, ".gemini", settingsFile)],
+    show: [join(env.GEMINI_CLI_HOME || home, ".gemini")],
+    hosts: [
+      ...["generativelanguage.googleapis.com", "oauth2.googleapis.com", "cloudcode-pa.googleapis.com"],
+      ...addressesIn(env, "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL"),
+      ...(env.GOOGLE_GENAI_USE_VERTEXAI ? ["*.googleapis.com"] : []),
+    ],
+  }),
   userFiles: [".gemini/settings.json"],
   projectServersOnly: false,
   skillFolders: [],

@@ -13,6 +13,7 @@ export const goose: AcpRecipe = {
   detect: null,
   projectFiles: [".agents/plugins", ".goose"].map((path) => ({ path, what: "goose runs hooks of plugins in it" })),
   logins: [".config/goose", ".local/share/goose"],
+  sandbox: null,
   userFiles: [".config/goose", ".agents/plugins"],
   projectServersOnly: true,
   skillFolders: [],

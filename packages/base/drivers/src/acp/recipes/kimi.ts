@@ -27,6 +27,7 @@ export const kimi: AcpRecipe = {
     what: "Kimi Code takes settings, servers and plugins from it",
   })),
   logins: [".kimi", ".kimi-code"],
+  sandbox: null,
   userFiles: [".kimi", ".kimi-code"].flatMap((folder) =>
     ["config.toml", "mcp.json", "plugins"].map((name) => `${folder}/${name}`),
   ),

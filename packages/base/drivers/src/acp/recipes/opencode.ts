@@ -7,9 +7,10 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Permission } from "@aegis/contract/agent.ts";
+import type { Environment } from "@aegis/lib/child-env.ts";
 import { isObject, type JsonFields } from "../../cli-harness/fields.ts";
 import { keepsOwn } from "../../cli-harness/mcp-servers.ts";
-import { acpFacts } from "../../harness.ts";
+import { acpFacts, needsNothing, type SandboxNeeds } from "../../harness.ts";
 import { type AcpLaunch, type AcpRecipe, type LaunchContext, noQuirks, plainLaunch } from "../recipe.ts";
 import { planeServer } from "../tool-calls.ts";
 import {
@@ -119,6 +120,7 @@ function forkOf(fork: Fork): AcpRecipe {
     projectFiles,
     userFiles,
     logins,
+    sandbox: ({ home, env }) => sandboxNeeds(fork.name, home, env),
     projectServersOnly: false,
     skillFolders: [],
     mcpTarget: null,
@@ -138,6 +140,39 @@ function forkOf(fork: Fork): AcpRecipe {
     introduction: "launch",
     quirks: { ...noQuirks, lateInputMs: 500 },
   };
+}
+
+/** Its provider's host is in the user's settings, which only the user reads: `allow.hosts` names it. */
+function sandboxNeeds(name: string, home: string, env: Environment): SandboxNeeds {
+  const below = (variable: string, ...folder: string[]) => join(env[variable] || join(home, ...folder), `${name}/`);
+  return {
+    ...needsNothing,
+    write: [
+      below("XDG_DATA_HOME", ".local", "share"),
+      below("XDG_STATE_HOME", ".local", "state"),
+      below("XDG_CACHE_HOME", ".cache"),
+    ],
+    show: [below("XDG_CONFIG_HOME", ".config")],
+    hosts: ["models.dev", "opencode.ai", "registry.npmjs.org", ...providerHosts(env)],
+    // Its folders are those of the user, not those of the project's programs.
+    env: { XDG_CACHE_HOME: env.XDG_CACHE_HOME || join(home, ".cache") },
+  };
+}
+
+/** Of the providers whose key it gets. */
+function providerHosts(env: Environment): string[] {
+  const hosts = {
+    ANTHROPIC_API_KEY: "api.anthropic.com",
+    OPENAI_API_KEY: "api.openai.com",
+    GEMINI_API_KEY: "generativelanguage.googleapis.com",
+    GOOGLE_GENERATIVE_AI_API_KEY: "generativelanguage.googleapis.com",
+    OPENROUTER_API_KEY: "openrouter.ai",
+    GROQ_API_KEY: "api.groq.com",
+    XAI_API_KEY: "api.x.ai",
+    MISTRAL_API_KEY: "api.mistral.ai",
+    DEEPSEEK_API_KEY: "api.deepseek.com",
+  };
+  return Object.entries(hosts).flatMap(([key, host]) => (env[key] ? [host] : []));
 }
 
 async function launch(fork: Fork, context: LaunchContext): Promise<AcpLaunch> {

@@ -25,6 +25,7 @@ export const qwen: AcpRecipe = {
   detect: null,
   projectFiles: [{ path: ".qwen", what: "Qwen Code takes settings, commands and extensions from it" }, environmentFile],
   logins: [".qwen"],
+  sandbox: null,
   userFiles: [".qwen/settings.json"],
   projectServersOnly: false,
   skillFolders: [],
