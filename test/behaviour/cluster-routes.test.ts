@@ -7,7 +7,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@aegis/client/client.ts";
 import { followEvents } from "@aegis/client/events.ts";
-import { waitForTask } from "@aegis/client/wait-task.ts";
+import { waitForTask } from "@aegis/client/wait-work.ts";
 import { type AegisError, isAegisError } from "@aegis/contract/errors.ts";
 import type { AskId, BroadcastId, MessageId, RunId, SessionId, TaskId, TurnId } from "@aegis/contract/ids.ts";
 import { type RouteName, routes } from "@aegis/contract/routes.ts";

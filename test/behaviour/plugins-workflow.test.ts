@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@aegis/client/client.ts";
 import { connect } from "@aegis/client/project/connect.ts";
-import { waitForRun } from "@aegis/client/wait-run.ts";
+import { waitForRun } from "@aegis/client/wait-work.ts";
 import type { RunView } from "@aegis/contract/run.ts";
 import { expect, it } from "vitest";
 import { sharedDaemon, testProject } from "../helpers/project.ts";

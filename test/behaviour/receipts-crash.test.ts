@@ -3,7 +3,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { waitForRun } from "@aegis/client/wait-run.ts";
+import { waitForRun } from "@aegis/client/wait-work.ts";
 import type { TaskId } from "@aegis/contract/ids.ts";
 import { expect, it } from "vitest";
 import { initGit } from "../helpers/git-project.ts";

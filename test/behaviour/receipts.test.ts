@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@aegis/client/client.ts";
-import { waitForRun } from "@aegis/client/wait-run.ts";
+import { waitForRun } from "@aegis/client/wait-work.ts";
 import type { TaskId } from "@aegis/contract/ids.ts";
 import type { ReceiptView } from "@aegis/contract/receipt.ts";
 import { expect, it } from "vitest";

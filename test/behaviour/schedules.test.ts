@@ -2,7 +2,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@aegis/client/client.ts";
-import { waitForFiring } from "@aegis/client/wait-firing.ts";
+import { waitForFiring } from "@aegis/client/wait-work.ts";
 import type { Firing } from "@aegis/contract/schedule.ts";
 import { describe, expect, it } from "vitest";
 import { type Project, testProject } from "../helpers/project.ts";

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@aegis/client/client.ts";
 import { followEvents } from "@aegis/client/events.ts";
-import { waitForRun } from "@aegis/client/wait-run.ts";
+import { waitForRun } from "@aegis/client/wait-work.ts";
 import type { LiveDelta } from "@aegis/contract/event.ts";
 import { newId } from "@aegis/contract/ids.ts";
 import { describe, expect, it } from "vitest";

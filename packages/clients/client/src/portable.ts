@@ -1,8 +1,6 @@
 /** The exports of `aegis/client` on every platform. `index.ts` and `browser.ts` each add their own `connect`. */
 import { waitForMessage } from "./wait.ts";
-import { waitForFiring } from "./wait-firing.ts";
-import { waitForRun } from "./wait-run.ts";
-import { waitForTask } from "./wait-task.ts";
+import { waitForFiring, waitForRun, waitForTask } from "./wait-work.ts";
 
 export { AegisError, type ErrorBody, type ErrorCode, isAegisError } from "@aegis/contract/errors.ts";
 export type { Event, EventType, LiveDelta } from "@aegis/contract/event.ts";

@@ -1,7 +1,6 @@
 /** Waits for work, for less time than the most impatient MCP client, and reports results page by page. */
 import { waitForMessage } from "@aegis/client/wait.ts";
-import { waitForRun } from "@aegis/client/wait-run.ts";
-import { waitForTask } from "@aegis/client/wait-task.ts";
+import { waitForRun, waitForTask } from "@aegis/client/wait-work.ts";
 import type { Ask } from "@aegis/contract/ask.ts";
 import { AegisError } from "@aegis/contract/errors.ts";
 import { isId, type MessageId, type RunId, type TaskId } from "@aegis/contract/ids.ts";

@@ -2,7 +2,6 @@
 
 import type { Client } from "@aegis/client/client.ts";
 import type { Card } from "@aegis/client/model/board.ts";
-import { newestSession } from "@aegis/client/views/team.ts";
 import { isAegisError } from "@aegis/contract/errors.ts";
 import { newId, type SessionId } from "@aegis/contract/ids.ts";
 import type { Editor } from "@earendil-works/pi-tui/dist/components/editor.js";
@@ -14,6 +13,7 @@ import type { App } from "./app-api.ts";
 import { checkedRow } from "./checked.ts";
 import { Composer } from "./composer.ts";
 import { dialogKey } from "./dialogs.ts";
+import { newestSession } from "./facts/team.ts";
 import { helpText, hintsFor, openPalette } from "./guide.ts";
 import { type Keymap, keyName } from "./keymap.ts";
 import type { ListName } from "./lists.ts";

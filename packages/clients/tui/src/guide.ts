@@ -1,13 +1,13 @@
 /** Hints, help and palette. All of them come from the actions, so that every key they show works. */
 
-import { activityOf } from "@aegis/client/views/activity.ts";
-import { dashboard } from "@aegis/client/views/dashboard.ts";
-import { openSessions } from "@aegis/client/views/team.ts";
 import { shortId } from "@aegis/client/views/words.ts";
 import { headline } from "@aegis/contract/headline.ts";
 import type { Action } from "./actions/action.ts";
 import type { App } from "./app-api.ts";
 import type { CommandItem } from "./complete.ts";
+import { activityOf } from "./facts/activity.ts";
+import { dashboard } from "./facts/dashboard.ts";
+import { openSessions } from "./facts/team.ts";
 import { type Keymap, keyName } from "./keymap.ts";
 import type { PickItem } from "./ui.ts";
 import type { Hint } from "./view/frame.ts";

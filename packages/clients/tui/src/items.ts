@@ -1,7 +1,7 @@
 /** The rows of a conversation as items of the screen. An item that did not change keeps its identity, to be cached. */
 import type { Row, RowBody } from "@aegis/client/model/row.ts";
 import type { Transcript } from "@aegis/client/model/transcript.ts";
-import { splitBlocks } from "@aegis/client/views/blocks.ts";
+import { splitBlocks } from "./facts/blocks.ts";
 
 type BodyOf<K extends RowBody["kind"]> = Extract<RowBody, { kind: K }>;
 

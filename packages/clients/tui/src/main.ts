@@ -1,7 +1,6 @@
 /** Runs the terminal app until the person leaves it. The caller owns the process: streams, signals, daemon start. */
 
 import type { Client } from "@aegis/client/client.ts";
-import { needsYou } from "@aegis/client/views/needs-you.ts";
 import type { Event } from "@aegis/contract/event.ts";
 import { headline } from "@aegis/contract/headline.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
@@ -16,6 +15,7 @@ import { sessionActions } from "./actions/session.ts";
 import { teamActions } from "./actions/team.ts";
 import { workActions } from "./actions/work.ts";
 import { TerminalApp } from "./app.ts";
+import { needsYou } from "./facts/needs-you.ts";
 import { Keymap, type UserKeys } from "./keymap.ts";
 import { lastAnswers } from "./last-answers.ts";
 import { createNotifier, type NotifySetting } from "./notify.ts";

@@ -1,13 +1,13 @@
 /** The rows of each list screen that a person can select, in the order of the screen. */
 import type { Card } from "@aegis/client/model/board.ts";
 import type { Hop } from "@aegis/client/model/flow.ts";
-import { type DashboardRow, dashboard } from "@aegis/client/views/dashboard.ts";
-import { needsYou, type OpenAsk } from "@aegis/client/views/needs-you.ts";
-import { teamTree } from "@aegis/client/views/team.ts";
 import type { AgentSummary } from "@aegis/contract/agent.ts";
 import type { GroupView } from "@aegis/contract/group.ts";
 import type { PluginView } from "@aegis/contract/plugin.ts";
 import type { SkillView } from "@aegis/contract/skill.ts";
+import { type DashboardRow, dashboard } from "./facts/dashboard.ts";
+import { needsYou, type OpenAsk } from "./facts/needs-you.ts";
+import { teamTree } from "./facts/team.ts";
 import type { Model } from "./model.ts";
 import type { ScreenName, Ui } from "./ui.ts";
 

@@ -1,6 +1,6 @@
 /** Receipts of checks in a real browser: of tasks, of the steps of a run, and of a landing. */
 
-import { waitForRun } from "@aegis/client/wait-run.ts";
+import { waitForRun } from "@aegis/client/wait-work.ts";
 import { sharedBrowser } from "@aegis/test/helpers/browser.ts";
 import { initGit } from "@aegis/test/helpers/git-project.ts";
 import { sharedDaemon } from "@aegis/test/helpers/project.ts";

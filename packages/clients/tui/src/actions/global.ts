@@ -1,6 +1,7 @@
 /** Actions on every screen. */
-import { openSessions } from "@aegis/client/views/team.ts";
+
 import type { App } from "../app-api.ts";
+import { openSessions } from "../facts/team.ts";
 import type { Action } from "./action.ts";
 
 const leaveWithinMs = 2_000;

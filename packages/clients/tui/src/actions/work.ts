@@ -1,11 +1,11 @@
 /** Actions on tasks, runs, queues, schedules and subagents: the verbs of the command line. */
 import type { RunState } from "@aegis/client/state.ts";
-import { needsYou } from "@aegis/client/views/needs-you.ts";
 import { timeOfDay } from "@aegis/client/views/words.ts";
 import type { LandingView } from "@aegis/contract/landing.ts";
 import type { Firing } from "@aegis/contract/schedule.ts";
 import { plainLine } from "@aegis/lib/plain-text.ts";
 import type { App } from "../app-api.ts";
+import { needsYou } from "../facts/needs-you.ts";
 import type { ListRow } from "../rows.ts";
 import type { Action } from "./action.ts";
 import { onRow } from "./on-row.ts";

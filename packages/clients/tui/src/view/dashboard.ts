@@ -1,15 +1,9 @@
 /** The dashboard: the bands in their order, and DETAIL of the selected row. */
-import {
-  type Dashboard,
-  type DashboardRow,
-  dashboard,
-  handleOf,
-  runWords,
-  taskActivity,
-} from "@aegis/client/views/dashboard.ts";
+
 import { age, preciseDuration, runningTime, shortId } from "@aegis/client/views/words.ts";
 import type { QueueView } from "@aegis/contract/task.ts";
 import { plainLine } from "@aegis/lib/plain-text.ts";
+import { type Dashboard, type DashboardRow, dashboard, handleOf, runWords, taskActivity } from "../facts/dashboard.ts";
 import { rowsOf, selectedRow } from "../rows.ts";
 import type { ViewContext } from "./context.ts";
 import { detailLines } from "./detail.ts";

@@ -1,12 +1,13 @@
 /** DETAIL: everything about the selected row. */
-import { activityOf } from "@aegis/client/views/activity.ts";
-import { boundBlock } from "@aegis/client/views/blocks.ts";
-import { handleOf, runWords } from "@aegis/client/views/dashboard.ts";
+
 import { timeline } from "@aegis/client/views/timeline.ts";
 import { age, plural, preciseDuration, runningTime, shortId, timeOfDay } from "@aegis/client/views/words.ts";
 import { receiptWords } from "@aegis/contract/receipt.ts";
 import { plain, plainLine } from "@aegis/lib/plain-text.ts";
 import { verdictOf } from "../checked.ts";
+import { activityOf } from "../facts/activity.ts";
+import { boundBlock } from "../facts/blocks.ts";
+import { handleOf, runWords } from "../facts/dashboard.ts";
 import type { ListRow } from "../rows.ts";
 import type { ViewContext } from "./context.ts";
 import { cell, column, cut } from "./layout.ts";

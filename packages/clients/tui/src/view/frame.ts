@@ -1,11 +1,11 @@
 /** The first and the last row of every screen: tabs with the number of asks, and the keys with the connection. */
 
-import { activityOf } from "@aegis/client/views/activity.ts";
-import { needsYou } from "@aegis/client/views/needs-you.ts";
-import { openSessions } from "@aegis/client/views/team.ts";
 import { headline } from "@aegis/contract/headline.ts";
 import { plainLine } from "@aegis/lib/plain-text.ts";
 import { visibleWidth } from "@earendil-works/pi-tui/dist/utils.js";
+import { activityOf } from "../facts/activity.ts";
+import { needsYou } from "../facts/needs-you.ts";
+import { openSessions } from "../facts/team.ts";
 import type { ViewContext } from "./context.ts";
 import { cell, ends, type Size } from "./layout.ts";
 import { sessionMarks } from "./marks.ts";

@@ -1,8 +1,9 @@
 /** Glyph and colour of each state. */
-import type { Activity } from "@aegis/client/views/activity.ts";
-import type { RunWords } from "@aegis/client/views/dashboard.ts";
+
 import type { SubagentStatus } from "@aegis/contract/subagent.ts";
 import type { TaskStatus } from "@aegis/contract/task.ts";
+import type { Activity } from "../facts/activity.ts";
+import type { RunWords } from "../facts/dashboard.ts";
 import type { Role } from "../theme.ts";
 
 export type Mark = { readonly glyph: string; readonly role: Role };

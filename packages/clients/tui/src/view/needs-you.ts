@@ -1,12 +1,12 @@
 /** Every open ask, and the selected one in full: what would run, who asks, and why. */
 
-import { boundBlock } from "@aegis/client/views/blocks.ts";
-import { askAction } from "@aegis/client/views/needs-you.ts";
 import { age, runningTime } from "@aegis/client/views/words.ts";
 import type { Ask } from "@aegis/contract/ask.ts";
 import { headline } from "@aegis/contract/headline.ts";
 import type { Sender } from "@aegis/contract/message.ts";
 import { plain, plainLine } from "@aegis/lib/plain-text.ts";
+import { boundBlock } from "../facts/blocks.ts";
+import { askAction } from "../facts/needs-you.ts";
 import { type ListRow, rowsOf, selectedRow } from "../rows.ts";
 import type { ViewContext } from "./context.ts";
 import { around, cell, cut, ends, fill } from "./layout.ts";

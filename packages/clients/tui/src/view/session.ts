@@ -1,10 +1,10 @@
 /** The session screen: a header, the conversation, waiting messages, and the editor below. */
 
 import type { Card } from "@aegis/client/model/board.ts";
-import { activityOf } from "@aegis/client/views/activity.ts";
 import { dollars, runningTime } from "@aegis/client/views/words.ts";
 import { headline } from "@aegis/contract/headline.ts";
 import { plainLine } from "@aegis/lib/plain-text.ts";
+import { activityOf } from "../facts/activity.ts";
 import type { Item } from "../items.ts";
 import { cropImages } from "../pictures.ts";
 import type { ListWindow } from "../window.ts";

@@ -1,12 +1,12 @@
 /** The team as a tree, or the messages between its members as lanes over time. */
 
 import type { Hop } from "@aegis/client/model/flow.ts";
-import { type TeamRow, teamTree } from "@aegis/client/views/team.ts";
 import { age, dollars, plural, timeOfDay } from "@aegis/client/views/words.ts";
 import type { GroupView } from "@aegis/contract/group.ts";
 import { headline } from "@aegis/contract/headline.ts";
 import { plainLine } from "@aegis/lib/plain-text.ts";
 import { visibleWidth } from "@earendil-works/pi-tui/dist/utils.js";
+import { type TeamRow, teamTree } from "../facts/team.ts";
 import { rowsOf, selectedRow } from "../rows.ts";
 import type { ViewContext } from "./context.ts";
 import { around, cell, column, cut, ends, fill } from "./layout.ts";

@@ -1,6 +1,5 @@
 /** The items of a conversation as lines. All foreign text is cleaned before it is styled. */
 
-import { boundBlock } from "@aegis/client/views/blocks.ts";
 import { toolObject } from "@aegis/client/views/tool-words.ts";
 import { plural, preciseDuration, senderName } from "@aegis/client/views/words.ts";
 import type { Message } from "@aegis/contract/message.ts";
@@ -9,6 +8,7 @@ import { plain, plainLine } from "@aegis/lib/plain-text.ts";
 import { Markdown, type MarkdownTheme } from "@earendil-works/pi-tui/dist/components/markdown.js";
 import { wrapTextWithAnsi } from "@earendil-works/pi-tui/dist/utils.js";
 import { diffCounts, diffLines } from "../diff.ts";
+import { boundBlock } from "../facts/blocks.ts";
 import { highlightCode } from "../highlight.ts";
 import type { Item, ItemOf } from "../items.ts";
 import type { Theme } from "../theme.ts";

@@ -1,6 +1,6 @@
 // @module-tag slow
 import type { Client } from "@aegis/client/client.ts";
-import { waitForTask } from "@aegis/client/wait-task.ts";
+import { waitForTask } from "@aegis/client/wait-work.ts";
 import type { SessionId, TaskId } from "@aegis/contract/ids.ts";
 import type { Message } from "@aegis/contract/message.ts";
 import type { Task, TaskView } from "@aegis/contract/task.ts";

@@ -1,6 +1,6 @@
 /** The queue tools as agents use them, on a real daemon. */
 
-import { waitForTask } from "@aegis/client/wait-task.ts";
+import { waitForTask } from "@aegis/client/wait-work.ts";
 import { isId, type TaskId } from "@aegis/contract/ids.ts";
 import { sharedDaemon } from "@aegis/test/helpers/project.ts";
 import { createSession, talk } from "@aegis/test/helpers/talk.ts";

@@ -1,7 +1,7 @@
 /** `aegis queue …`: manages queues and enqueues tasks. */
 
 import type { Client } from "@aegis/client/client.ts";
-import { waitForTask } from "@aegis/client/wait-task.ts";
+import { waitForTask } from "@aegis/client/wait-work.ts";
 import type { ApiOutput } from "@aegis/contract/api.ts";
 import { AegisError } from "@aegis/contract/errors.ts";
 import { isId, type LandingId, type TaskId } from "@aegis/contract/ids.ts";

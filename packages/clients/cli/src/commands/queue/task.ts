@@ -1,7 +1,7 @@
 /** `aegis task …`: shows tasks, and follows their queue workers. */
 import type { Client } from "@aegis/client/client.ts";
 import { followEvents } from "@aegis/client/events.ts";
-import { isOver } from "@aegis/client/wait-task.ts";
+import { taskIsOver } from "@aegis/client/wait-work.ts";
 import type { Event } from "@aegis/contract/event.ts";
 import type { SessionId, TaskId } from "@aegis/contract/ids.ts";
 import type { Attempt, TaskView } from "@aegis/contract/task.ts";
@@ -52,7 +52,7 @@ async function watch(cx: Terminal, client: Client, id: TaskId, signal: AbortSign
     const { events } = await client.call("history", { path: { session: worker }, query: { limit: 1000 } });
     for (const event of events as Event[]) if (event.seq <= after) show(event);
   }
-  if (isOver(task)) return task;
+  if (taskIsOver(task)) return task;
   for await (const item of followEvents(client, { after, live: !cx.json, signal, reached: true })) {
     if (item.kind === "delta") {
       if (item.delta.session === worker) printer.show(item);
@@ -68,7 +68,7 @@ async function watch(cx: Terminal, client: Client, id: TaskId, signal: AbortSign
     if (event.type !== "task.ended") continue;
     printer.finish();
     const now = await read();
-    if (isOver(now)) return now;
+    if (taskIsOver(now)) return now;
   }
   return null;
 }

@@ -1,6 +1,6 @@
 /** `aegis schedule …`: manages schedules and shows their firings. */
 
-import { waitForFiring } from "@aegis/client/wait-firing.ts";
+import { waitForFiring } from "@aegis/client/wait-work.ts";
 import type {
   Firing,
   ScheduleAction,

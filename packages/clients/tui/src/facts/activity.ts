@@ -1,5 +1,5 @@
 /** What a session is doing, in a few words. The text may contain anything that an agent wrote. */
-import type { Board, Card } from "../model/board.ts";
+import type { Board, Card } from "@aegis/client/model/board.ts";
 
 export type Activity = {
   /** `asks` waits for a person. */

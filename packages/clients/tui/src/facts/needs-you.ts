@@ -1,7 +1,8 @@
 /** Every open ask of every session, longest wait first. */
+
+import type { Board, Card } from "@aegis/client/model/board.ts";
+import { textField } from "@aegis/client/views/tool-words.ts";
 import type { Ask } from "@aegis/contract/ask.ts";
-import type { Board, Card } from "../model/board.ts";
-import { textField } from "./tool-words.ts";
 
 export type OpenAsk = { readonly ask: Ask; readonly session: Card };
 

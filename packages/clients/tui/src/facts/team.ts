@@ -1,7 +1,8 @@
 /** The open sessions as a tree: subagents below their parents. */
+
+import type { Card } from "@aegis/client/model/board.ts";
+import type { Team } from "@aegis/client/model/team.ts";
 import type { Subagent } from "@aegis/contract/subagent.ts";
-import type { Card } from "../model/board.ts";
-import type { Team } from "../model/team.ts";
 import { type Activity, activityOf } from "./activity.ts";
 
 export type TeamRow = {

@@ -1,12 +1,13 @@
 /** The bands of the dashboard: queues, work in progress, workflow runs, waiting work, and what ended last. */
+
+import type { Board } from "@aegis/client/model/board.ts";
+import type { Work } from "@aegis/client/model/work.ts";
+import type { RunState, TaskState } from "@aegis/client/state.ts";
+import { preciseDuration, shortId } from "@aegis/client/views/words.ts";
 import type { ScheduleView } from "@aegis/contract/schedule.ts";
 import type { Subagent } from "@aegis/contract/subagent.ts";
 import type { QueueView } from "@aegis/contract/task.ts";
-import type { Board } from "../model/board.ts";
-import type { Work } from "../model/work.ts";
-import type { RunState, TaskState } from "../state.ts";
 import { activityOf } from "./activity.ts";
-import { preciseDuration, shortId } from "./words.ts";
 
 /** Lists that the daemon computes. A client reads them again when an event says that they changed. */
 export type DashboardLists = { readonly queues: readonly QueueView[]; readonly schedules: readonly ScheduleView[] };

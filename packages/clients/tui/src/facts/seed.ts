@@ -1,9 +1,10 @@
 /** Adds lists of work that the daemon returned, so that a client can start at the newest event. */
+
+import type { Work } from "@aegis/client/model/work.ts";
+import type { RunState } from "@aegis/client/state.ts";
 import type { RunView } from "@aegis/contract/run.ts";
 import type { Subagent } from "@aegis/contract/subagent.ts";
 import type { Task } from "@aegis/contract/task.ts";
-import type { Work } from "../model/work.ts";
-import type { RunState } from "../state.ts";
 
 export function withTasks<T extends Work>(state: T, tasks: readonly Task[]): T {
   const added = Object.fromEntries(tasks.map((task) => [task.id, { ...task, waiting_on: [] }]));
