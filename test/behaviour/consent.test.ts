@@ -13,6 +13,7 @@ import {
   refusal,
   stateOf,
 } from "../helpers/projects/consent.ts";
+import { splitRows } from "../helpers/split-rows.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
 it("does not follow a playbook that changed, in a new session and in an open one, until its user agrees", {
@@ -73,7 +74,7 @@ agents:
   await waitUntil("the agreed program ran", () => existsSync(join(project.root, "ran-loud")));
 });
 
-it.each([
+const notAgreed = [
   ["claude-code", ".claude/settings.json", '{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"x"}]}]}}'],
   ["claude-code", ".claude/agents/helper.md", "---\nname: helper\nhooks:\n  PreToolUse: []\n---\nYou help.\n"],
   ["claude-code", ".claude/agents/free.md", "---\nname: free\npermissionMode: bypassPermissions\n---\nYou help.\n"],
@@ -107,7 +108,9 @@ it.each([
   ["acp", ".claude/settings.json", '{"hooks":{}}'],
   ["acp", ".codex/config.toml", "[mcp_servers.x]\ncommand = 'x'\n"],
   ["acp", ".mcp.json", '{"mcpServers":{"x":{"command":"x"}}}'],
-])("does not start %s once %s is there without consent", async (harness, path, text) => {
+] as const;
+
+async function isNotStarted(harness: string, path: string, text: string): Promise<void> {
   const project = await agreedProject({
     ".aegis.yaml": `default_agent: quiet\nagents:\n  quiet: { harness: scripted }\n  real: { harness: ${harness}, command: [bin/harness] }\n`,
     "bin/harness": "#!/bin/sh\ntouch started\n",
@@ -115,13 +118,17 @@ it.each([
   await put(project, path, text);
   expect(await refusal(project, "real")).toMatch(/harness .* is not trusted here/);
   expect(existsSync(join(project.root, "started"))).toBe(false);
-});
+}
+
+const files = splitRows(notAgreed, ([harness]) => harness);
+it.each(files.quick)("does not start %s once %s is there without consent", isNotStarted);
+it.each(files.slow)("does not start %s once %s is there without consent", { tags: "slow" }, isNotStarted);
 
 it.each([
   ["codex", ".codex/config.toml", "[mcp_servers.x]\ncommand = 'x'\n"],
   ["opencode", ".opencode/plugin/x.js", "export const X = async () => ({});\n"],
   ["claude-code", ".claude/skills/tidy/SKILL.md", "---\nname: tidy\nhooks: {}\n---\nTidy up.\n"],
-])("does not start %s in a part of a repository whose root holds %s", async (harness, path, text) => {
+])("does not start %s in a part of a repository whose root holds %s", { tags: "slow" }, async (harness, path, text) => {
   const project = await agreedProject({
     ".aegis.yaml": `default_agent: quiet\nagents:\n  quiet: { harness: scripted }\n  real: { harness: ${harness}, command: [bin/harness] }\n`,
     "bin/harness": "#!/bin/sh\ntouch started\n",
@@ -174,7 +181,7 @@ it.each([
   ".claude/hooks/lint.sh --fix",
   "$CLAUDE_PROJECT_DIR/.claude/hooks/lint.sh",
   `"\${CLAUDE_PROJECT_DIR}"/.claude/hooks/lint.sh`,
-])("does not start a harness whose settings name a script that changed: %s", async (command) => {
+])("does not start a harness whose settings name a script that changed: %s", { tags: "slow" }, async (command) => {
   const hook = { type: "command", command };
   const project = await agreedProject({
     ".aegis.yaml":

@@ -7,6 +7,7 @@ import { newId } from "@aegis/contract/ids.ts";
 import { describe, expect, it } from "vitest";
 import { sharedDaemon, testProject } from "../helpers/project.ts";
 import { remoteAgent, type Seat, seated, takeSeat } from "../helpers/projects/rights.ts";
+import { splitRows } from "../helpers/split-rows.ts";
 import { openAsk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
@@ -71,23 +72,32 @@ const ways: Record<string, Way> = {
   "the check of a run's message": run("checked_reply"),
 };
 
-it.each(Object.entries(ways))("denies %s where a gate denies the agent's own command", async (_, way) => {
-  const { seat, dir, client } = await strong();
-  expect(await way(seat, client, "touch forbidden")).toContain("the house says no");
-  expect(existsSync(join(dir, "forbidden"))).toBe(false);
-});
+const of = splitRows(Object.entries(ways), ([what]) =>
+  what.includes("of a run") || what.startsWith("a command") ? "run" : "work",
+);
 
-it.each(Object.entries(ways))("asks a person before %s writes to the files that decide", async (_, way) => {
-  const { seat, dir, client } = await strong();
-  const before = await readFile(join(dir, ".aegis.yaml"), "utf8");
-  const called = way(seat, client, "printf 'asks: {}' >> .aegis.yaml");
-  const ask = await openAsk(client);
-  expect(ask).toMatchObject({ gate: true, options: ["allow", "deny"], detail: { command: expect.any(String) } });
-  expect(ask.reason).toContain("the command names .aegis.yaml");
-  await client.call("answerAsk", { path: { ask: ask.id }, body: { choice: "deny", digest: ask.digest } });
-  expect(await called).toContain("was not approved");
-  expect(await readFile(join(dir, ".aegis.yaml"), "utf8")).toBe(before);
-});
+for (const [rows, options] of [
+  [of.quick, {}],
+  [of.slow, { tags: "slow" }],
+] as const) {
+  it.each(rows)("denies %s where a gate denies the agent's own command", options, async (_, way) => {
+    const { seat, dir, client } = await strong();
+    expect(await way(seat, client, "touch forbidden")).toContain("the house says no");
+    expect(existsSync(join(dir, "forbidden"))).toBe(false);
+  });
+
+  it.each(rows)("asks a person before %s writes to the files that decide", options, async (_, way) => {
+    const { seat, dir, client } = await strong();
+    const before = await readFile(join(dir, ".aegis.yaml"), "utf8");
+    const called = way(seat, client, "printf 'asks: {}' >> .aegis.yaml");
+    const ask = await openAsk(client);
+    expect(ask).toMatchObject({ gate: true, options: ["allow", "deny"], detail: { command: expect.any(String) } });
+    expect(ask.reason).toContain("the command names .aegis.yaml");
+    await client.call("answerAsk", { path: { ask: ask.id }, body: { choice: "deny", digest: ask.digest } });
+    expect(await called).toContain("was not approved");
+    expect(await readFile(join(dir, ".aegis.yaml"), "utf8")).toBe(before);
+  });
+}
 
 describe("an agent without bash", () => {
   const shared = sharedDaemon(files);
@@ -96,12 +106,16 @@ describe("an agent without bash", () => {
     ["planner", "partly", "denied"].map((agent) => ({ what, way, agent })),
   );
 
-  it.each(cases)("($agent) has no command run by $what", async ({ agent, what, way }) => {
+  const cells = splitRows(cases, ({ what }) => what);
+  it.each(cells.quick)("($agent) has no command run by $what", isRefused);
+  it.each(cells.slow)("($agent) has no command run by $what", { tags: "slow" }, isRefused);
+
+  async function isRefused({ agent, what, way }: (typeof cases)[number]): Promise<void> {
     const name = `${agent}-${Object.keys(ways).indexOf(what)}`;
     const seat = await seatOf(agent, name);
     expect(await way(seat, shared.daemon.client, `touch made-by-${name}`)).toMatch(/bash/);
     expect(existsSync(join(shared.project.dir, `made-by-${name}`))).toBe(false);
-  });
+  }
 
   it("has none run by what it starts either", async () => {
     const lead = await seatOf("planner", "lead");
@@ -126,7 +140,7 @@ describe("an agent without bash", () => {
     );
   });
 
-  it.each(Object.entries(ways))("but with it in its tools has one run by %s", async (what, way) => {
+  it.each(Object.entries(ways))("but with it in its tools has one run by %s", { tags: "slow" }, async (what, way) => {
     const seat = await seatOf("runner", `runner-${Object.keys(ways).indexOf(what)}`);
     expect(await way(seat, shared.daemon.client, "true")).not.toMatch(/bash/);
   });

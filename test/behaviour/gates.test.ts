@@ -7,6 +7,7 @@ import { inspectDaemonFile } from "@aegis/lib/daemon-file.ts";
 import { describe, expect, it } from "vitest";
 import { type AegisProject, aegisProject } from "../helpers/aegis.ts";
 import { agreeToStore } from "../helpers/cluster.ts";
+import { splitRows } from "../helpers/split-rows.ts";
 import { createSession, endings, eventsOf, say, talk } from "../helpers/talk.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
@@ -72,7 +73,11 @@ const ways: Record<string, (root: string) => Promise<void>> = {
 };
 
 describe("what a gate guards is refused", () => {
-  it.each(Object.entries(ways))("when %s, at once and after a crash", async (_, tamper) => {
+  const { quick, slow } = splitRows(Object.entries(ways), () => "way");
+  it.each(quick)("when %s, at once and after a crash", refusesOnce);
+  it.each(slow)("when %s, at once and after a crash", { tags: "slow" }, refusesOnce);
+
+  async function refusesOnce(_: string, tamper: (root: string) => Promise<unknown>): Promise<void> {
     const project = await guarded();
     let client = await clientOf(project);
     const live = await createSession(client);
@@ -96,7 +101,7 @@ describe("what a gate guards is refused", () => {
     expect((await project.aegis("plugin", "drop", "house", "--yes")).code).toBe(0);
     expect(await missing(client)).toEqual([]);
     expect(await talk(client, id, "list *.md")).not.toMatch(refused);
-  });
+  }
 
   it("when it is removed while no daemon runs, or no longer loads", { tags: "slow" }, async () => {
     const project = await guarded();
