@@ -26,7 +26,7 @@ export const pluginEndpoints = {
     path: pluginPath,
     output: z.object({ plugin: pluginDetailSchema }),
   }),
-  reloadPlugins: endpoint("Reload changed plugins; a named plugin is reloaded in any case", {
+  reloadPlugins: endpoint("Reload the config files and changed plugins, or one named plugin in any case", {
     body: z.object({ plugin: z.string().optional().describe("a plugin's name") }),
     output: z.object({ plugins: z.array(pluginViewSchema) }),
   }),

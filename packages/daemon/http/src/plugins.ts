@@ -1,5 +1,6 @@
 import type { InstalledPlugin, PluginChange, RegistryPlugin } from "@aegis/contract/plugin-install.ts";
 import type { Plugins } from "@aegis/plugins/plugins.ts";
+import type { DaemonServices } from "./daemon.ts";
 import type { Handlers } from "./requests.ts";
 
 type PluginConsent = {
@@ -29,9 +30,9 @@ export interface PluginChanges {
 export type PluginServices = {
   plugins: Pick<Plugins, "list" | "missingGates" | "get" | "reload" | "settled">;
   pluginChanges: PluginChanges;
-};
+} & Pick<DaemonServices, "reloadConfig">;
 
-export function pluginHandlers({ plugins, pluginChanges }: PluginServices) {
+export function pluginHandlers({ plugins, pluginChanges, reloadConfig }: PluginServices) {
   return {
     async listPlugins() {
       await plugins.settled();
@@ -41,7 +42,11 @@ export function pluginHandlers({ plugins, pluginChanges }: PluginServices) {
       await plugins.settled();
       return { plugin: plugins.get(path.plugin) };
     },
-    reloadPlugins: async ({ body }) => ({ plugins: await plugins.reload(body.plugin ?? null) }),
+    async reloadPlugins({ body: { plugin = null } }) {
+      // The configuration says which plugins there are, where they are and what their settings are.
+      if (plugin === null) await reloadConfig();
+      return { plugins: await plugins.reload(plugin) };
+    },
     searchPlugins: ({ query }, signal) => pluginChanges.search(query.q, signal),
     listInstalledPlugins: async () => ({ plugins: await pluginChanges.installed() }),
     installPlugin({ body }, signal) {

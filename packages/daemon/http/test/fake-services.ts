@@ -304,7 +304,10 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       get(name) {
         throw new AegisError("not_found", `no plugin "${name}"`);
       },
-      reload: async () => [],
+      async reload(plugin) {
+        note("reload", plugin);
+        return [];
+      },
       settled: async () => {},
     },
     channels: {
@@ -369,7 +372,10 @@ export function fakeServices(limits: Partial<HubLimits> = {}): FakeServices {
       trust: { file: "/home/ada/.aegis/trust.json", always: false, dev: [], items: [] },
     }),
     config: async () => ({ files: [], config: {}, problems: [] }),
-    reloadConfig: async () => ({ ok: true, problems: [] }),
+    async reloadConfig() {
+      note("reloadConfig", null);
+      return { ok: true, problems: [] };
+    },
     ready: { isReached: true, reached: Promise.resolve() },
     shutdown(input) {
       note("shutdown", input);

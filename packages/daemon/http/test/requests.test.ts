@@ -207,3 +207,14 @@ test("closing waits for a request in progress and drops idle connections", async
   await closed;
   await expect(send(server, "GET", "/health")).rejects.toThrow("ECONNREFUSED");
 });
+
+test("one request applies the configuration and then the plugins, or one plugin alone", async () => {
+  const { server, services } = await start();
+  await sendJson(server, "POST", "/v1/plugins/reload", {});
+  await sendJson(server, "POST", "/v1/plugins/reload", { plugin: "greeter" });
+  expect(services.calls).toEqual([
+    { name: "reloadConfig", input: null },
+    { name: "reload", input: null },
+    { name: "reload", input: "greeter" },
+  ]);
+});

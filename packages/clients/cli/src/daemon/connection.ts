@@ -121,6 +121,5 @@ export function reportingSilence(client: Client, { probe, report, clock }: Silen
  */
 export async function tellDaemon(cx: Terminal): Promise<void> {
   const running = await findDaemon(cx);
-  await running?.client.call("reloadConfig").catch(() => {});
   await running?.client.call("reloadPlugins", { body: {} }).catch(() => {});
 }

@@ -49,7 +49,6 @@ export async function pluginSwitch(cx: Terminal, args: { plugin: string; on: boo
   const { dropGatesOf } = await import("./gates.ts");
   const dropped_gates = args.on ? [] : await dropGatesOf(cx, args.plugin);
   const running = await findDaemon(cx);
-  await running?.client.call("reloadConfig");
   await running?.client.call("reloadPlugins", { body: {} });
   const state = args.on ? "enabled" : "disabled";
   const told = changed ? `${args.plugin} is ${state} (${file})` : `${args.plugin} was ${state} already`;
