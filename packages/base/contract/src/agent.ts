@@ -1,6 +1,6 @@
 /** An agent is a profile: harness, model, permission, prompt and tools. */
 import { z } from "zod";
-import { sandboxSettingsSchema } from "./sandbox.ts";
+import { sandboxLevelSchema, sandboxSettingsSchema } from "./sandbox.ts";
 import { isolationSchema } from "./worktree.ts";
 
 export const permissionSchema = z.enum(["read", "write", "full", "auto"]);
@@ -195,6 +195,17 @@ export const toolVerdictSchema = z.object({
 });
 export type ToolVerdict = z.infer<typeof toolVerdictSchema>;
 
+export const agentReachSchema = z.object({
+  level: sandboxLevelSchema,
+  /** Who set the level. */
+  from: z.enum(["agent", "project"]),
+  /** What it reaches in addition to the level. Paths are absolute. */
+  write: z.array(z.string()),
+  read: z.array(z.string()),
+  hosts: z.array(z.string()),
+});
+export type AgentReach = z.infer<typeof agentReachSchema>;
+
 export const agentDetailSchema = agentSummarySchema.extend({
   prompt: z.string(),
   temperature: z.number().nullable(),
@@ -204,8 +215,8 @@ export const agentDetailSchema = agentSummarySchema.extend({
   on_crash: onCrashSchema,
   isolation: isolationSchema,
   nodes: z.array(z.string()),
-  sandbox: agentSchema.shape.sandbox,
-  allow: agentSchema.shape.allow,
+  /** What its programs reach, by its own settings and those of the project. */
+  reach: agentReachSchema,
   /** What the agent's own file or entry sets; null where it leaves the choice to the default agent. */
   declared: agentSchema
     .pick({ model: true, effort: true, tools: true, deny_tools: true })

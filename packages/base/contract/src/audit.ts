@@ -1,6 +1,7 @@
 /** The audit: who may do what in a project, what the user has trusted, and what should be fixed. */
 import { z } from "zod";
 import { permissionSchema } from "./agent.ts";
+import { sandboxLevelSchema } from "./sandbox.ts";
 
 /** Whether an agent may do something: no, after a person approves it, or yes. */
 export const leaveSchema = z.enum(["no", "asks", "yes"]);
@@ -15,6 +16,7 @@ export const auditAgentSchema = z.object({
   permission: permissionSchema,
   /** Why the agent must not start; null if it may. */
   refused: z.string().nullable(),
+  sandbox: sandboxLevelSchema.describe("how the operating system confines its programs"),
   edit: leaveSchema.describe("change files"),
   run: leaveSchema.describe("run commands"),
   fetch: leaveSchema.describe("fetch from the network with a tool"),
@@ -90,7 +92,7 @@ export const auditSchema = z.object({
   project: z.string(),
   user: z.string(),
   version: z.string(),
-  /** What remains open because the operating system does not confine agents, in sentences. */
+  /** What remains open, in sentences. */
   open: z.array(z.string()),
   /** The owner of the state, since when, and whether it was created elsewhere and then adopted. */
   state: z.object({ owner: z.string(), since: z.string().nullable(), adopted: z.boolean() }),

@@ -22,6 +22,8 @@ export type AgentServiceOptions = {
 export function agentService(options: AgentServiceOptions): AgentServices["agents"] {
   const { root, env, drivers, agents, tools, configService } = options;
   const described = {
+    root,
+    home: homeOf(env),
     agents,
     tools,
     drivers,

@@ -41,6 +41,7 @@ export function detailLines(agent: AgentDetail, look: Look & { cwd: string }): s
     ["mcp servers", mcpText(agent.mcp)],
     ["nodes", agent.nodes.length === 0 ? null : `with the labels ${agent.nodes.join(", ")}`],
     ["isolation", agent.isolation === "worktree" ? "each session works in its own git worktree" : null],
+    ...reachRows(agent.reach),
     ["after crash", agent.on_crash === "fail" ? "interrupted work is reported, not repeated" : null],
     ["note", agent.scope_note],
   ];
@@ -55,6 +56,17 @@ export function detailLines(agent: AgentDetail, look: Look & { cwd: string }): s
       { text: tool.reason, paint: style.dim },
     ]),
     ...agent.diagnostics.map((one) => diagnosticLine(one, look.cwd, style)),
+  ];
+}
+
+function reachRows({ level, from, write, read, hosts }: AgentDetail["reach"]): [string, string | null][] {
+  const listed = (values: readonly string[]) => (level === "off" || values.length === 0 ? null : values.join(", "));
+  const meaning = level === "off" ? "off: its programs reach all that you reach" : level;
+  return [
+    ["sandbox", `${meaning} (set by the ${from})`],
+    ["may change", listed(write)],
+    ["may read", listed(read)],
+    ["connects to", listed(hosts)],
   ];
 }
 

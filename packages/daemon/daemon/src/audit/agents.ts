@@ -1,7 +1,7 @@
 /** Describes what each agent can do: its tools, whether it needs approval, and the variables of its process. */
 
 import type { AgentTable } from "@aegis/agents/agent-table.ts";
-import type { Agent, Permission } from "@aegis/contract/agent.ts";
+import type { Agent, AgentReach, Permission } from "@aegis/contract/agent.ts";
 import type { AuditAgent, Leave } from "@aegis/contract/audit.ts";
 import type { Decision, ScopedTool } from "@aegis/contract/tool-access.ts";
 import { factsOf } from "@aegis/drivers/all.ts";
@@ -16,8 +16,19 @@ export function whatStaysOpen(agents: readonly AuditAgent[], user: string): stri
       .filter((one) => one.run === run && one.refused === null)
       .map(({ agent }) => agent)
       .join(", ") || "none";
+  const able = agents.filter(({ refused }) => refused === null);
+  const open = able.filter(({ sandbox }) => sandbox === "off").map(({ agent }) => agent);
+  const confined = able.filter(({ sandbox }) => sandbox !== "off").map(({ agent, sandbox }) => `${agent} (${sandbox})`);
+  const subject = confined.length === 0 ? "agents" : `these agents: ${open.join(", ")}`;
   return [
-    `The operating system does not confine agents. A program that an agent starts runs as ${user}: it can read .aegis/state and ~/.aegis, and with what it finds there it can act as you.`,
+    ...(confined.length === 0
+      ? []
+      : [`The operating system confines the programs of these agents: ${confined.join(", ")}.`]),
+    ...(open.length === 0 && confined.length > 0
+      ? []
+      : [
+          `The operating system does not confine ${subject}. A program that an agent starts runs as ${user}: it can read .aegis/state and ~/.aegis, and with what it finds there it can act as you.`,
+        ]),
     `Agents that run commands without asking: ${that("yes")}. After a person allowed the command: ${that("asks")}.`,
     "The built-in gate judges a command by its text and sees only the calls that a harness reports. It misses a command that is assembled or read from a file, and what a harness does without asking.",
   ];
@@ -40,11 +51,11 @@ const toolsOf: Readonly<Record<Act, readonly string[]>> = {
   fetch: ["fetch"],
 };
 
-export function auditAgents(agents: AgentTable, tools: ToolTable): AuditAgent[] {
+export function auditAgents(agents: AgentTable, tools: ToolTable, reachOf: (agent: Agent) => AgentReach): AuditAgent[] {
   const known = allTools(tools);
   return agents.listAgents().map(({ slug, source, plugin }) => {
     const agent = agents.get(slug);
-    return auditAgent(agent, known, tools.scope(agent, null), { source, plugin });
+    return auditAgent(agent, known, tools.scope(agent, null), { source, plugin, sandbox: reachOf(agent).level });
   });
 }
 
@@ -52,7 +63,7 @@ function auditAgent(
   agent: Agent,
   known: readonly ScopedTool[],
   decide: (tool: ScopedTool) => Decision,
-  from: { source: string; plugin: string | null },
+  from: Pick<AuditAgent, "source" | "plugin" | "sandbox">,
 ): AuditAgent {
   const decisions = new Map(known.map((tool): [string, Decision] => [tool.name, decide(tool)]));
   const leave = (act: Act): Leave =>

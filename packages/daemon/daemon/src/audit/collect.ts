@@ -5,9 +5,10 @@ import type { Browser } from "@aegis/contract/api-web.ts";
 import type { Audit, AuditGate, AuditPlugin, AuditTrust } from "@aegis/contract/audit.ts";
 import { hookKinds } from "@aegis/contract/hook.ts";
 import type { MissingGate, PluginDetail } from "@aegis/contract/plugin.ts";
-import { userName } from "@aegis/lib/home.ts";
+import { homeOf, userName } from "@aegis/lib/home.ts";
 import { variablesIn } from "@aegis/lib/variables.ts";
 import { itemKey } from "@aegis/plugins/trust/trust.ts";
+import { agentReach } from "@aegis/project/agents/reach.ts";
 import type { Config } from "@aegis/project/config/config.ts";
 import { channelKeys } from "@aegis/project/config/schema.ts";
 import { looksSecret } from "@aegis/project/config/show.ts";
@@ -26,7 +27,9 @@ export async function collectAudit(
 ): Promise<Audit> {
   const { root, version, configService, trust } = project;
   const { config } = configService.settings();
-  const agents = auditAgents(runtime.agents, runtime.tools);
+  const agents = auditAgents(runtime.agents, runtime.tools, (agent) =>
+    agentReach(agent, config, { root, home: homeOf(project.env) }),
+  );
   const details = runtime.plugins.plugins.list().map(({ name }) => runtime.plugins.plugins.get(name));
   const plugins = details.map(pluginOf);
   const audit: Omit<Audit, "findings"> = {

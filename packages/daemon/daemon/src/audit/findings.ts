@@ -54,12 +54,15 @@ const checks: readonly Check[] = [
   },
   ({ agents }) =>
     agents
-      .filter(({ permission, refused }) => permission === "full" && refused === null)
+      .filter(({ permission, refused, sandbox }) => permission === "full" && refused === null && sandbox === "off")
       .map(({ agent, plugin }) => ({
         level: "high",
         subject: `agent ${agent}`,
-        finding: "it runs any command without asking (permission full)",
-        fix: plugin === null ? `set its permission to auto or write` : `extend it with a lower permission`,
+        finding: "it runs any command without asking (permission full), and nothing confines its programs",
+        fix:
+          plugin === null
+            ? "set its sandbox to workspace, or its permission to auto or write"
+            : "extend it with a lower permission, or set sandbox: workspace for the project",
       })),
   ({ agents }) =>
     agents

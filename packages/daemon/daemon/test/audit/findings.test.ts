@@ -37,6 +37,7 @@ const agent: AuditFacts["agents"][number] = {
   source: "config",
   plugin: null,
   permission: "full",
+  sandbox: "off",
   refused: null,
   edit: "yes",
   run: "yes",
@@ -50,8 +51,9 @@ const agent: AuditFacts["agents"][number] = {
 };
 
 describe("audit findings", () => {
-  it("finds nothing in a project that is closed", () => {
+  it("finds nothing in a project that is closed, or whose agent is confined", () => {
     expect(auditFindings(closed)).toEqual([]);
+    expect(auditFindings({ ...closed, agents: [{ ...agent, sandbox: "workspace" }] })).toEqual([]);
   });
 
   const network = closed.network;

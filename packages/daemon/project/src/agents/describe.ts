@@ -13,10 +13,16 @@ import type { ScopedTool } from "@aegis/contract/tool-access.ts";
 import { coreTools, isHarnessTool, matchesEntry, parseToolEntry } from "@aegis/contract/tool-names.ts";
 import { factsOf } from "@aegis/drivers/all.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
+import type { ProjectReach } from "@aegis/sandbox/reach.ts";
 import { scopedTool, type ToolTable } from "@aegis/sessions/tools/tools.ts";
 import { type CostOptions, costDiagnostic, costDiagnostics } from "./costs.ts";
+import { agentReach } from "./reach.ts";
 
-export type AgentsOptions = CostOptions & {
+export type AgentsOptions = Omit<CostOptions, "config"> & {
+  config: () => ReturnType<CostOptions["config"]> & ProjectReach;
+  /** The project, and the user's home. */
+  root: string;
+  home: string;
   tools: ToolTable;
   /** Diagnostics found while reading the agent files. */
   fileDiagnostics: () => readonly AgentDiagnostic[];
@@ -57,8 +63,7 @@ export function describeAgent(options: AgentsOptions, ref: string): AgentDetail 
     on_crash: agent.on_crash ?? "retry",
     isolation: agent.isolation ?? "none",
     nodes: agent.nodes ?? [],
-    sandbox: agent.sandbox,
-    allow: agent.allow,
+    reach: agentReach(agent, options.config(), options),
     declared: declaredBy(agents, agent),
     extends: agent.extends ?? null,
     candidates: agents

@@ -41,11 +41,12 @@ function agentLines({ agents }: Audit, look: Look): string[] {
     text: value,
     paint: { no: style.dim, asks: style.green, yes: style.yellow }[value],
   });
-  const titles = ["AGENT", "HARNESS", "RIGHTS", "EDIT", "RUN", "FETCH", "TOOLS", "ENV", "NOTE"];
+  const titles = ["AGENT", "HARNESS", "RIGHTS", "SANDBOX", "EDIT", "RUN", "FETCH", "TOOLS", "ENV", "NOTE"];
   return indentedTable(look, titles, agents, (one) => [
     { text: one.agent, paint: style.cyan },
     one.harness,
     one.permission,
+    { text: one.sandbox, paint: one.sandbox === "off" ? style.yellow : style.green },
     leave(one.edit),
     leave(one.run),
     leave(one.fetch),

@@ -60,6 +60,7 @@ export function createChecks(root: string, env: CliContext["env"]): Check[] {
     { name: "channels", run: () => checkChannels(project) },
     { name: "processes", run: () => checkProcesses(project) },
     { name: "agents", run: () => checkAgents(project) },
+    { name: "sandbox", run: () => checkConfinement(project) },
     { name: "harness", run: () => checkHarnesses(project) },
   ];
 }
@@ -152,6 +153,14 @@ async function checkTrust({ root, env }: Project): Promise<Finding[]> {
   return open.map(({ item, verdict }) =>
     warn(`${item.kind} ${item.name} is untrusted and has no effect: ${verdict.message}`, verdict.fix),
   );
+}
+
+async function checkConfinement({ root, env }: Project): Promise<Finding[]> {
+  const { checkSandbox } = await import("@aegis/project/sandbox-checkup.ts");
+  const { report, needed } = await checkSandbox(root, env);
+  if (report.works) return [ok(`${report.name}; ${needed.length === 0 ? "no setting uses it" : needed.join(", ")}`)];
+  if (needed.length === 0) return [{ level: "none", detail: `not available: ${report.cause}`, fix: report.fix }];
+  return [fail(`${needed.join(", ")}: not started, because ${report.cause}`, report.fix)];
 }
 
 async function checkGates({ root, env }: Project): Promise<Finding[]> {
