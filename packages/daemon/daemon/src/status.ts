@@ -3,8 +3,8 @@
 import { type AgentTable, offlineHarness } from "@aegis/agents/agent-table.ts";
 import type { Status } from "@aegis/contract/api.ts";
 import { readLosses } from "@aegis/project/state/losses.ts";
-import { type AttentionOptions, readAttention } from "@aegis/project/trust/attention.ts";
 import { untrustedLine } from "@aegis/project/trust/trusted-settings.ts";
+import { type AttentionOptions, readAttention } from "./attention.ts";
 import type { OpenProject } from "./open-project.ts";
 
 export type RunningState = {

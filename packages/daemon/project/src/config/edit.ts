@@ -63,13 +63,6 @@ export async function removeOverlay(
   return replaceFile(options, () => null);
 }
 
-/** The problems because of which an edit was refused. */
-export function problemsOf(error: AegisError): ConfigProblem[] {
-  const { details } = error;
-  if (typeof details !== "object" || details === null || !("problems" in details)) return [];
-  return details.problems as ConfigProblem[];
-}
-
 /** The local file may contain secrets, so only its owner may read it. */
 const privateMode = 0o600;
 

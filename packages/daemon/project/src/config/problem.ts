@@ -1,4 +1,5 @@
 /** A problem in a config file and its location. */
+import type { AegisError } from "@aegis/contract/errors.ts";
 
 export type ConfigProblem = {
   /** Relative to the project's folder. */
@@ -21,6 +22,13 @@ export function formatProblem(problem: ConfigProblem): string {
 
 export function formatPath(path: KeyPath): string {
   return path.join(".");
+}
+
+/** The problems because of which an edit was refused. */
+export function problemsOf(error: AegisError): ConfigProblem[] {
+  const { details } = error;
+  if (typeof details !== "object" || details === null || !("problems" in details)) return [];
+  return details.problems as ConfigProblem[];
 }
 
 /** Sorts problems by file and position and removes duplicates. */

@@ -12,8 +12,9 @@ import {
   removePluginDir,
   setValue,
 } from "../../src/config/changes.ts";
-import { editConfig, problemsOf } from "../../src/config/edit.ts";
+import { editConfig } from "../../src/config/edit.ts";
 import { removePath, setPath } from "../../src/config/paths.ts";
+import { problemsOf } from "../../src/config/problem.ts";
 import { createProject } from "./project.ts";
 
 const text = `# top comment

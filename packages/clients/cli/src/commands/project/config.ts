@@ -1,7 +1,6 @@
 /** `aegis config …`: shows and edits the project files, with or without a daemon. */
 import { join, relative } from "node:path";
 import { AegisError, isAegisError } from "@aegis/contract/errors.ts";
-import { didYouMean } from "@aegis/lib/nearest.ts";
 import { stringify } from "yaml";
 import { table } from "../../format/columns.ts";
 import type { Args } from "../../program/command.ts";
@@ -14,11 +13,10 @@ import { type Project, projectOf } from "./project-of.ts";
 
 export async function configShow(cx: CliContext): Promise<number> {
   const { loadConfig } = await import("@aegis/project/config/load.ts");
-  const { publicConfig } = await import("@aegis/project/config/show.ts");
-  const { declaredSecrets } = await import("@aegis/project/config/secret-settings.ts");
+  const { shownConfig } = await import("@aegis/project/config/keys.ts");
   const { harnesses } = await projectOf(cx);
   const { root, files, config, problems } = await loadConfig({ cwd: cx.cwd, harnesses });
-  const shown = config === null ? null : publicConfig(config, await declaredSecrets({ root, env: cx.env }, config));
+  const shown = config === null ? null : await shownConfig({ root, env: cx.env }, config);
   cx.show({ root, files, config: shown, problems }, () => {
     cx.print(`# project: ${root}`);
     for (const file of files) cx.print(`# from: ${relative(root, file)}`);
@@ -31,17 +29,9 @@ export async function configShow(cx: CliContext): Promise<number> {
 }
 
 export async function configGet(cx: CliContext, args: Args<typeof configCommands.get>): Promise<number> {
-  const { parsePath } = await import("@aegis/project/config/paths.ts");
-  const { readPath } = await import("@aegis/project/config/combine.ts");
-  const { publicConfig } = await import("@aegis/project/config/show.ts");
-  const path = parsePath(args.key);
+  const { readKey } = await import("@aegis/project/config/keys.ts");
   const config = await load(cx);
-  // A command that names one exact value prints it; listings keep secrets masked.
-  const exact = readPath(config, path);
-  const { declaredSecrets } = await import("@aegis/project/config/secret-settings.ts");
-  const declared = async () => declaredSecrets(await projectOf(cx), config);
-  const value = typeof exact === "object" ? readPath(publicConfig(config, await declared()), path) : exact;
-  if (value === undefined) await refuseUnknown(config, path);
+  const value = await readKey(await projectOf(cx), config, args.key);
   if (cx.json) cx.printJson(value ?? null);
   else if (typeof value === "object" && value !== null) cx.write(toYaml(value));
   else cx.print(value === undefined || value === null ? "" : String(value));
@@ -49,29 +39,24 @@ export async function configGet(cx: CliContext, args: Args<typeof configCommands
 }
 
 export async function configSet(cx: CliContext, args: Args<typeof configCommands.set>): Promise<number> {
-  const { parsePath, parseValue } = await import("@aegis/project/config/paths.ts");
-  const { setValue, isOverriddenLocally } = await import("@aegis/project/config/changes.ts");
-  const { secretKeys, sharedFilesWith } = await import("@aegis/project/config/secret-settings.ts");
-  const path = parsePath(args.key);
-  const value = parseValue(args.value);
+  const { setValue } = await import("@aegis/project/config/changes.ts");
+  const { planChange } = await import("@aegis/project/config/keys.ts");
   const project = await projectOf(cx);
-  const { root } = project;
-  const secrets = await secretKeys(project, path, value);
-  const local = args.local || secrets.length > 0;
-  const overridden = !local && (await isOverriddenLocally(root, path));
+  const plan = await planChange(project, { key: args.key, text: args.value, local: args.local });
+  const { path, value, local, secrets } = plan;
   const code = await edit(cx, `set ${args.key}`, (at) => setValue(at, path, value, { local }));
   if (secrets.length > 0) {
     cx.warn(
       `${secrets.join(", ")}: a secret, so it was written to .aegis.local.yaml, which only you can read and git ignores`,
     );
-    for (const file of await sharedFilesWith(root, path))
+    for (const file of plan.sharedIn)
       cx.warn(`${file} also has a value for ${args.key}: remove it, and change the secret if others have seen it`);
   }
   if (local && code === exitCodes.ok) {
-    const ignored = await ignoreInGit(root);
+    const ignored = await ignoreInGit(project.root);
     if (ignored.length > 0) cx.warn(`added to .gitignore: ${ignored.join(", ")}`);
   }
-  if (overridden) cx.warn(`.aegis.local.yaml also sets ${args.key} and overrides it on this machine`);
+  if (plan.isOverridden) cx.warn(`.aegis.local.yaml also sets ${args.key} and overrides it on this machine`);
   return code;
 }
 
@@ -99,8 +84,8 @@ export async function configAgentRemove(
 }
 
 export async function configAgentList(cx: CliContext): Promise<number> {
-  const { publicConfig } = await import("@aegis/project/config/show.ts");
-  const config = publicConfig(await load(cx), new Set());
+  const { shownConfig } = await import("@aegis/project/config/keys.ts");
+  const config = await shownConfig(await projectOf(cx), await load(cx));
   const agents = Object.entries(config.agents).map(([slug, agent]) => ({
     slug,
     ...agent,
@@ -180,7 +165,7 @@ async function edit(
   change: (at: Project) => Promise<{ file: string; changed: boolean }>,
 ): Promise<number> {
   const at = await projectOf(cx);
-  const { problemsOf } = await import("@aegis/project/config/edit.ts");
+  const { problemsOf } = await import("@aegis/project/config/problem.ts");
   try {
     const { editAsOwner } = await import("@aegis/project/trust/agree.ts");
     const { file, changed } = await editAsOwner(at, () => change(at));
@@ -205,23 +190,6 @@ async function wrong(cx: CliContext, root: string, what: string, problems: reado
 async function problemLines(cx: CliContext, root: string, problems: readonly Problem[]): Promise<string[]> {
   const { formatProblem } = await import("@aegis/project/config/problem.ts");
   return problems.map((problem) => formatProblem({ ...problem, file: relative(cx.cwd, join(root, problem.file)) }));
-}
-
-/** Returns if the key exists and is only unset; throws otherwise. */
-async function refuseUnknown(config: unknown, path: readonly (string | number)[]): Promise<void> {
-  const { readPath } = await import("@aegis/project/config/combine.ts");
-  const { knownKeys } = await import("@aegis/project/config/explain.ts");
-  const { configSchema } = await import("@aegis/project/config/schema.ts");
-  const parent = path.slice(0, -1);
-  const last = String(path.at(-1));
-  const known = knownKeys(configSchema, parent) ?? [];
-  const value = readPath(config, parent);
-  const present = typeof value === "object" && value !== null ? Object.keys(value) : [];
-  if (known.includes(last) && (value !== undefined || parent.length < 2)) return;
-  const names = [...new Set([...present, ...known])];
-  throw new AegisError("invalid", `no key "${path.join(".")}"${didYouMean(last, names)}`, {
-    ...(names.length === 0 ? {} : { hint: `keys there: ${names.join(", ")}` }),
-  });
 }
 
 function toYaml(value: unknown): string {

@@ -2,9 +2,9 @@
 import type { Status } from "@aegis/contract/api.ts";
 import type { PluginView } from "@aegis/contract/plugin.ts";
 import type { Trust } from "@aegis/plugins/trust/trust.ts";
-import { commandItems } from "./items.ts";
-import type { ConsentCheck } from "./judge.ts";
-import type { UntrustedItem } from "./trusted-settings.ts";
+import { commandItems } from "@aegis/project/trust/items.ts";
+import type { ConsentCheck } from "@aegis/project/trust/judge.ts";
+import type { UntrustedItem } from "@aegis/project/trust/trusted-settings.ts";
 
 export type Attention = Status["attention"];
 
