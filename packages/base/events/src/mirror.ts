@@ -81,8 +81,8 @@ export async function createRunMirror({ store, ...files }: RunMirrorOptions): Pr
   });
 }
 
-async function follow(files: FileOptions, store: Log, by: Grouping): Promise<Mirror> {
-  const mirror = new JsonlMirror({ ...files, store, by });
+async function follow({ dir, redact, log }: FileOptions, store: Log, by: Grouping): Promise<Mirror> {
+  const mirror = new JsonlMirror({ dir, redact, log, store, by });
   await mirror.start();
   return mirror;
 }

@@ -30,7 +30,8 @@ export async function extractZip(
   target: string,
   options: ExtractOptions = {},
 ): Promise<{ files: number; bytes: number }> {
-  const guard = createTreeGuard({ ...defaultTreeLimits, ...options.limits });
+  const limits: TreeLimits = { ...defaultTreeLimits, ...options.limits };
+  const guard = createTreeGuard(limits);
   const zip = await openArchive(archive);
   try {
     const size = typeof archive === "string" ? (await stat(archive)).size : archive.byteLength;

@@ -76,7 +76,8 @@ export function createReads(sql: ReadSql): StoreReads {
 /** Each table is made when it is first asked for: most units use two or three. */
 export function createTables(sql: Sql, options: RowWriterOptions = {}): StoreTx {
   const writer = new RowWriter(sql, options);
-  const redacting = (redact: Redact) => createTables(sql, { ...options, redact });
+  const { scrub } = options;
+  const redacting = (redact: Redact) => createTables(sql, scrub === undefined ? { redact } : { redact, scrub });
   const made: { [name: string | symbol]: unknown } = { redacting };
   const isTable = (name: string | symbol): name is TableName => Object.hasOwn(tables, name);
   const get = (_: object, name: string | symbol) => {

@@ -87,7 +87,8 @@ export class AcpProject {
     const before = this.#attachments.get(session.id);
     const { editor } = this.#options;
     const { client, root, reliably } = this;
-    const attachment = new Attachment({ session, editor, client, root, reliably, before, ...how });
+    const { replay, created } = how;
+    const attachment = new Attachment({ session, editor, client, root, reliably, before, replay, created });
     // Registered before the history is read: later events wait in the attachment, so none is missed.
     this.#attachments.set(session.id, attachment);
     if (how.replay) await attachment.begin(await this.#history(session.id));

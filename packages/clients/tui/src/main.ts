@@ -120,10 +120,11 @@ export async function runTui(options: TuiOptions): Promise<readonly string[]> {
     },
     onProblem: (error) => app.problem(error),
   });
-  const look = { depth: depthOf(env), ascii: !options.unicode };
-  let theme = createTheme({ ...look, scheme: schemeOf(env) });
+  const depth = depthOf(env);
+  const ascii = !options.unicode;
+  let theme = createTheme({ depth, ascii, scheme: schemeOf(env) });
   const setScheme = (scheme: Scheme) => {
-    theme = createTheme({ ...look, scheme });
+    theme = createTheme({ depth, ascii, scheme });
     app.setTheme(theme);
     tui.requestRender();
   };
@@ -174,7 +175,7 @@ export async function runTui(options: TuiOptions): Promise<readonly string[]> {
   let running: Promise<void> = Promise.resolve();
   try {
     resume();
-    if (look.depth !== "none")
+    if (depth !== "none")
       void tui
         .queryTerminalBackgroundColor({ timeoutMs: 100 })
         .then((colour) => colour !== undefined && isOpen && setScheme(isLight(colour) ? "light" : "dark"));

@@ -54,8 +54,10 @@ export class Schedules {
   constructor(options: SchedulesOptions) {
     this.#options = options;
     this.#effects = new Effects(options);
-    this.#timer = new ScheduleTimer({ ...options, work: () => this.#inLine(() => this.#work()) });
-    this.#firings = new Firings({ ...options, effects: this.#effects, onWatch: () => this.#timer.nudge() });
+    const { store, transact, clock, log, refusal } = options;
+    this.#timer = new ScheduleTimer({ clock, log, work: () => this.#inLine(() => this.#work()) });
+    const onWatch = () => this.#timer.nudge();
+    this.#firings = new Firings({ store, transact, clock, log, effects: this.#effects, refusal, onWatch });
   }
 
   /** Decides slots from now on. */

@@ -252,7 +252,21 @@ export class Turns {
     const controller = new AbortController();
     // A turn whose start was being recorded while the others were abandoned is abandoned too.
     if (this.#abandoned) controller.abort();
-    const recorder = new TurnRecorder({ ...this.#options, session, turn });
+    const { transact, clock, publishDelta, redact, redactedStream, outgoing, hookEvents, price, overflow } =
+      this.#options;
+    const recorder = new TurnRecorder({
+      session,
+      turn,
+      transact,
+      clock,
+      publishDelta,
+      redact,
+      redactedStream,
+      outgoing,
+      hookEvents,
+      price,
+      overflow,
+    });
     const delivery = new Delivery(this.#options, begun, recorder, controller.signal);
     const running = { recorder, controller, delivery };
     const done = this.#work(begun, running, () => work(running));

@@ -54,7 +54,13 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   const { services, token, bind, version, log, clock = systemClock } = options;
   requireSafeBind(options);
   const limits = { ...defaultLimits, ...options.limits };
-  const streams = new EventStreams({ clock, log, ...limits });
+  const streams = new EventStreams({
+    clock,
+    log,
+    heartbeatMs: limits.heartbeatMs,
+    stallMs: limits.stallMs,
+    streams: limits.streams,
+  });
   const mounts = new Map<string, MountedHandler>();
   const server = httpServer(limits);
   const connections = new Connections(server, limits);

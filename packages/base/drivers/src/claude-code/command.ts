@@ -37,6 +37,7 @@ export async function buildCommand(
   const own = chosen.own === "all" ? {} : await usersServers(spec, chosen.own, { ...env, ...spec.agent.env });
   const servers = { ...own, ...Object.fromEntries(chosen.project), ...planeEntry(spec.plane) };
   const secretFile = Object.keys(servers).length === 0 ? null : await writeServersFile(spec.stateDir, servers);
+  const extra = { ...spec.agent.env, TMPDIR: temporary };
   const [file, ...before] = launch.base;
   return {
     command: {
@@ -55,7 +56,7 @@ export async function buildCommand(
         ...(await systemPromptArguments(spec)),
         ...optionalArguments(spec, launch),
       ],
-      env: buildEnv(env, { ...spec.agent.env, TMPDIR: temporary }),
+      env: buildEnv(env, extra),
       cwd: spec.cwd,
     },
     secretFile,

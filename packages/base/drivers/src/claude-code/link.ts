@@ -24,7 +24,11 @@ export class ClaudeLink {
   constructor(child: Child, handlers: LinkHandlers) {
     this.#channel = new Channel(
       child,
-      { ...handlers, message: (message) => this.#dispatch(message, handlers) },
+      {
+        message: (message) => this.#dispatch(message, handlers),
+        noise: (line) => handlers.noise(line),
+        room: () => handlers.room(),
+      },
       () => new ControlError("Claude Code ended"),
     );
   }

@@ -19,7 +19,8 @@ export class Channel<Id> {
     this.child = child;
     this.#gone = gone;
     this.#process = new JsonProcess(child, {
-      ...handlers,
+      message: (value) => handlers.message(value),
+      room: () => handlers.room?.() ?? null,
       noise: (line) => {
         this.#firstNoise ??= line;
         handlers.noise(line);

@@ -31,7 +31,11 @@ export class Rpc {
   constructor(child: Child, handlers: RpcHandlers) {
     this.#channel = new Channel(
       child,
-      { ...handlers, message: (message) => this.#dispatch(message, handlers) },
+      {
+        message: (message) => this.#dispatch(message, handlers),
+        noise: (line) => handlers.noise(line),
+        room: () => handlers.room(),
+      },
       () => new RpcError(null, "Codex ended"),
     );
   }

@@ -48,8 +48,8 @@ async function connect(target: ModelTarget): Promise<LanguageModel> {
     return createGoogle({ baseURL, apiKey })(model);
   }
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-  const key = target.key === null ? {} : { apiKey: target.key };
-  return createOpenAICompatible({ name, baseURL, includeUsage: true, ...key })(model);
+  const key = target.key;
+  return createOpenAICompatible({ name, baseURL, includeUsage: true, ...(key === null ? {} : { apiKey: key }) })(model);
 }
 
 async function* stream(

@@ -53,8 +53,8 @@ export class EmbeddedEngine implements Engine {
     this.#owner = options.incarnation ?? randomUUID();
     this.#leaseMs = options.leaseMs ?? defaultLeaseMs;
     const signal = AbortSignal.any([this.#stopped.signal, ...(options.signal === undefined ? [] : [options.signal])]);
-    const transact = createTransact({ ...options, signal });
-    const { clock, hooks } = options;
+    const { store, clock, log, hooks } = options;
+    const transact = createTransact({ store, clock, log, signal });
     this.#book = new RunRecords({
       clock,
       hooks,
@@ -65,7 +65,10 @@ export class EmbeddedEngine implements Engine {
     });
     this.#signals = new Signals(options.store);
     this.#executions = new Executions({
-      ...options,
+      store,
+      clock,
+      log,
+      hooks,
       owner: this.#owner,
       transact,
       book: this.#book,

@@ -101,7 +101,7 @@ export class Executions {
   }
 
   async #follow(running: Running, row: RunRow, definition: Definition, force: boolean): Promise<void> {
-    const { book, hooks } = this.#options;
+    const { book, hooks, owner, transact, clock, log, signals } = this.#options;
     const run = publicRun(row);
     const isFresh = row.resumes === 0 && row.forked_from === null;
     const { steps, logged } = isFresh ? nothingRecorded() : await this.#recorded(row.id, running.stopped.signal);
@@ -113,14 +113,16 @@ export class Executions {
       replayed = book.replayed(run, definition.code, setAside);
       replayed.catch(() => {});
     };
-    const records = new Records({ ...this.#options, run, lastPlace: recording.lastPlace });
+    const records = new Records({ run, owner, transact, clock, log, lastPlace: recording.lastPlace });
     const execution = new Execution({
-      ...this.#options,
       run,
       definition,
       recording,
       logged,
       records,
+      signals,
+      clock,
+      log,
       force,
       onReplayed,
     });

@@ -48,7 +48,8 @@ const columns = {
   failure: "whole",
   session: "plain",
 } as const;
-const table = new Table<StepRow>("steps", { run: "plain", ...columns });
+const ownColumns = { run: "plain", ...columns } as const;
+const table = new Table<StepRow>("steps", ownColumns);
 
 const byName = "run = ? AND epoch = ? AND scope = ? AND key = ? AND occurrence = ?";
 /** A forked run shares sessions with the original run. */

@@ -47,13 +47,14 @@ export class Chat {
   #onSettled: (() => void) | null = null;
 
   constructor(options: ChatOptions, session: SessionView, known: readonly SessionView[]) {
-    this.client = options.client;
-    this.out = options.out;
-    this.style = options.style;
-    this.env = options.env;
-    this.#width = options.width;
+    const { client, out, style, env, width, rows } = options;
+    this.client = client;
+    this.out = out;
+    this.style = style;
+    this.env = env;
+    this.#width = width;
     this.#names = new SessionNames([...known, session]);
-    this.asks = new ChatAsks({ ...options, names: this.#names });
+    this.asks = new ChatAsks({ client, out, style, width, rows, names: this.#names });
     this.#session = session;
     this.#context = session.context ?? null;
     this.#printer = new TurnPrinter(this.out, this.style);

@@ -40,7 +40,8 @@ export function CostsPage() {
   const measure: Measure = isMeasure(wanted) ? wanted : "cost";
   const { data, problem } = useResource(() => load(by, range), typeBegins("turn.ended"), [by, range], 1_000);
   const choose = (change: Record<string, string>) => {
-    location.hash = `${link("costs")}?${new URLSearchParams({ by, range, measure, ...change })}`;
+    const chosen = { by, range, measure, ...change };
+    location.hash = `${link("costs")}?${new URLSearchParams(chosen)}`;
   };
   return (
     <Page

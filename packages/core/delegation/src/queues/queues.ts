@@ -66,24 +66,39 @@ export class Queues {
 
   constructor(options: QueuesOptions) {
     this.#options = options;
-    this.#definitions = new QueueDefinitions(options);
-    this.#views = new QueueViews({ ...options, definitions: this.#definitions });
-    this.#endings = new TaskEndings({ ...options, definitions: this.#definitions });
+    const { store, transact, clock, log, random, agents, subagentSettings, inbox, sessions, maxHops } = options;
+    const { waiting, checks, checkConsent, receipts } = options;
+    const definitions = new QueueDefinitions(options);
+    this.#definitions = definitions;
+    this.#views = new QueueViews({ store, agents, subagentSettings, definitions, clock, receipts, checkConsent });
+    this.#endings = new TaskEndings({ clock, random, inbox, definitions, maxHops });
     this.#workers = new Workers({
-      ...options,
+      store,
+      transact,
+      clock,
+      log,
+      sessions,
+      waiting,
+      checks,
       endings: this.#endings,
-      checkOf: (task) => findCheck(options.store.read, this.#definitions, task, options.checkConsent),
+      checkOf: (task) => findCheck(store.read, definitions, task, checkConsent),
       onFree: (queue) => this.#dispatcher.nudge(queue),
     });
     this.#dispatcher = new Dispatcher({
-      ...options,
-      definitions: this.#definitions,
+      store,
+      transact,
+      clock,
+      log,
+      sessions,
+      agents,
+      subagentSettings,
+      definitions,
       start: (task, worker, settings) => this.#workers.start(task, worker, settings),
       leaving: (queue) => this.#workers.leaving(queue),
-      room: (tx, settings) => roomOfNode(tx, nodeOf(options.store), workerLabels(settings, options.agents)),
+      room: (tx, settings) => roomOfNode(tx, nodeOf(store), workerLabels(settings, agents)),
       refuse: (tx, task, error) => this.#refuse(tx, task, error),
     });
-    options.store.onCommit((events) => this.#dispatcher.notice(events), [...freeing]);
+    store.onCommit((events) => this.#dispatcher.notice(events), [...freeing]);
   }
 
   /**

@@ -52,14 +52,17 @@ export class Workers {
 
   constructor(options: WorkersOptions) {
     this.#options = options;
+    const { store, clock, log } = options;
     this.#workers = new WatchedSessions({
-      ...options,
+      store,
+      clock,
+      log,
       name: "worker",
       check: (session, worker) => this.#examine(session, worker),
       alsoAfter: ["turn.started"],
     });
     // Whatever ended the task, on this node or another.
-    options.store.onCommit(
+    store.onCommit(
       (events) => {
         for (const event of events) if (event.type === "task.ended") this.#releaseOf(event.data.task);
       },

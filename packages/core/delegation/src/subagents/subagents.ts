@@ -50,8 +50,20 @@ export class Subagents {
   constructor(options: SubagentsOptions) {
     this.#options = options;
     this.#endings = new SubagentEndings(options);
-    this.#watch = new Watch({ ...options, endings: this.#endings });
-    options.store.onCommit(
+    const { store, transact, clock, log, sessions, conversations, waiting, checks, checkConsent } = options;
+    this.#watch = new Watch({
+      store,
+      transact,
+      clock,
+      log,
+      sessions,
+      conversations,
+      waiting,
+      checks,
+      checkConsent,
+      endings: this.#endings,
+    });
+    store.onCommit(
       (events) => {
         const refused = events.some((event) => event.type === "session.closed" && event.data.refused.length > 0);
         if (refused) this.#inBackground("results could not be passed on", this.forward());

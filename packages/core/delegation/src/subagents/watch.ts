@@ -36,8 +36,11 @@ export class Watch {
 
   constructor(options: WatchOptions) {
     this.#options = options;
+    const { store, clock, log } = options;
     this.#sessions = new WatchedSessions({
-      ...options,
+      store,
+      clock,
+      log,
       name: "subagent",
       check: (session, runId) => this.#examine(session, runId),
     });

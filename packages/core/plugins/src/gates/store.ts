@@ -53,7 +53,8 @@ export class GateStore {
     this.path = options.path;
     this.#options = options;
     this.#file = new ProjectsFile({
-      ...options,
+      path: options.path,
+      exclusive: options.exclusive,
       schema: fileSchema,
       empty: emptyFile,
       hint: "it lists the gates of your projects; repair it, or remove it to drop all of them",

@@ -52,7 +52,8 @@ export class TrustStore {
     this.#options = options;
     this.#versions = new AgreedVersions(join(dirname(options.path), "agreed"), options.exclusive);
     this.#file = new ProjectsFile({
-      ...options,
+      path: options.path,
+      exclusive: options.exclusive,
       schema: fileSchema,
       empty: emptyFile,
       hint: "nothing counts as trusted until it is repaired or removed",

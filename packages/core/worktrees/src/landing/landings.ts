@@ -67,7 +67,8 @@ export class Landings {
 
   constructor(options: LandingsOptions) {
     this.#options = options;
-    this.queue = new MergeQueue({ ...options, run: (row) => this.#go(row) });
+    const { store, clock, log, signal } = options;
+    this.queue = new MergeQueue({ store, clock, log, signal, run: (row) => this.#go(row) });
   }
 
   /** Waits for its turn in the queue and for the result. */

@@ -58,15 +58,18 @@ class ConversationChannel implements RunningChannel {
   #account: ChannelAccount | null = null;
 
   constructor(options: ConversationOptions) {
-    const { store, clock, log, name, channel, fix } = options;
+    const { store, clock, log, name, channel, fix, agent, threads, sessions, inbox, asks, agents } = options;
+    const { attachments, root, dir } = options;
     this.#options = options;
     this.name = name;
     this.#health = new ChannelHealth({ clock, log, channel: name });
     this.#codes = new PairingCodes(clock);
     this.#retry = new Wake(clock);
-    const base = { store, clock, log, channel: name };
     this.#outbox = new Outbox({
-      ...base,
+      store,
+      clock,
+      log,
+      channel: name,
       health: this.#health,
       fix,
       okDetail: () => this.#connectedText(),
@@ -76,14 +79,36 @@ class ConversationChannel implements RunningChannel {
     });
     const deliveries = { name, channel, homes: (read: StoreReads) => this.#homes(read) };
     const added = () => this.#outbox.wake();
-    this.#talk = new Talk({ ...options, now: () => clock.now(), deliveries, added });
+    this.#talk = new Talk({
+      name,
+      channel,
+      agent,
+      threads,
+      store,
+      now: () => clock.now(),
+      sessions,
+      inbox,
+      asks,
+      agents,
+      attachments,
+      root,
+      dir,
+      deliveries,
+      added,
+    });
     this.#received = new ReceivedItems<Inbound>({
-      ...base,
+      store,
+      clock,
+      log,
+      channel: name,
       handle: (item, signal) => this.#talk.handle(item, signal),
       refused: (item, error) => this.#talk.refused(item, error),
     });
     this.#feed = new EventFeed({
-      ...base,
+      store,
+      clock,
+      log,
+      channel: name,
       types: followedEvents,
       deliveries: (tx, event) => deliveriesOf(tx, event, deliveries),
       added,

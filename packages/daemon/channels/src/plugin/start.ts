@@ -20,7 +20,9 @@ export type StartPluginChannelOptions = Pick<
 };
 
 /** Throws `AegisError` if a setting is wrong. */
-export function startPluginChannel({ remote, settings, redact, ...parts }: StartPluginChannelOptions): RunningChannel {
+export function startPluginChannel(options: StartPluginChannelOptions): RunningChannel {
+  const { remote, settings, redact, store, clock, log, sessions, inbox, asks, agents, attachments, root, dir } =
+    options;
   const { name, plugin } = remote;
   const key = `plugins.${plugin}.channels.${name}`;
   const read = pluginChannelSettingsSchema.safeParse(settings ?? {});
@@ -33,11 +35,20 @@ export function startPluginChannel({ remote, settings, redact, ...parts }: Start
   }
   const { users, chats, agent, notify, threads, enabled } = read.data;
   if (!enabled) throw new AegisError("invalid", "turned off by its setting", { hint: `set ${key}.enabled to true` });
-  if (agent !== undefined) parts.agents.startable(agent);
+  if (agent !== undefined) agents.startable(agent);
   return startConversation({
-    ...parts,
+    store,
+    clock,
+    log,
+    sessions,
+    inbox,
+    asks,
+    agents,
+    attachments,
+    root,
+    dir,
     name,
-    channel: createPluginChannel(remote, parts.clock, redact),
+    channel: createPluginChannel(remote, clock, redact),
     hub: null,
     agent: () => agent,
     threads: () => threads,

@@ -19,12 +19,22 @@ export type StartTelegramOptions = Pick<
   "store" | "clock" | "log" | "sessions" | "inbox" | "asks" | "agents" | "attachments" | "root" | "dir"
 > & { settings: TelegramSettings; hub: NonNullable<ConversationOptions["hub"]> };
 
-export function startTelegram({ settings, hub, ...parts }: StartTelegramOptions): RunningChannel {
+export function startTelegram(options: StartTelegramOptions): RunningChannel {
+  const { settings, hub, store, clock, log, sessions, inbox, asks, agents, attachments, root, dir } = options;
   const { token, apiRoot, users, chats, agent, notify, topics, stream } = settings;
   return startConversation({
-    ...parts,
+    store,
+    clock,
+    log,
+    sessions,
+    inbox,
+    asks,
+    agents,
+    attachments,
+    root,
+    dir,
     name: "telegram",
-    channel: createTelegram({ token, root: apiRoot, clock: parts.clock }),
+    channel: createTelegram({ token, root: apiRoot, clock }),
     hub: stream === "edit" ? hub : null,
     agent: () => agent,
     threads: () => topics,

@@ -74,10 +74,22 @@ export class Transactions {
 
   constructor(options: PluginInstallerOptions) {
     this.#options = options;
-    const { place, aegisVersion, bundledDir, limits, at } = options;
+    const { place, aegisVersion, bundledDir, limits, at, processes, clock, env, githubUrl, network } = options;
     this.folder = join(place.root, packagesFolder(place, "plugin"));
     const kind = pluginKind({ aegisVersion, bundledDir, limits, others: () => installedVersions(this.folder) });
-    this.packages = new Installer(kind, { ...options, registry: null }, at);
+    this.packages = new Installer(
+      kind,
+      {
+        processes,
+        clock,
+        env,
+        githubUrl,
+        bundledDir,
+        registry: null,
+        ...(network === undefined ? {} : { network }),
+      },
+      at,
+    );
   }
 
   at(step: string): void | Promise<void> {

@@ -85,14 +85,26 @@ export class SkillInstaller {
 
   constructor(options: InstallerOptions) {
     this.#options = options;
-    const { clock, token, network, at } = options;
+    const { processes, clock, env, githubUrl, token, network, at } = options;
     this.#registry = new ClawHubClient({
       url: options.registry,
       token,
       clock,
       ...(network === undefined ? {} : { network }),
     });
-    this.#installer = new Installer(skillKind, { ...options, bundledDir: null, registry: this.#registry }, at);
+    this.#installer = new Installer(
+      skillKind,
+      {
+        processes,
+        clock,
+        env,
+        githubUrl,
+        bundledDir: null,
+        registry: this.#registry,
+        ...(network === undefined ? {} : { network }),
+      },
+      at,
+    );
   }
 
   /** Completes or undoes changes that a crash interrupted. */

@@ -145,7 +145,9 @@ async function withInstaller<T>(
     const { editAsOwner } = await import("@aegis/project/trust/agree.ts");
     const person = personAt(cx, choices, stop.signal);
     const installer = await createInstaller({
-      ...project,
+      root: project.root,
+      env: project.env,
+      harnesses: project.harnesses,
       person,
       signal: stop.signal,
       taken: () => takenNames(cx).catch(() => []),

@@ -127,7 +127,8 @@ class Stage {
 
   async start(): Promise<DaemonFile> {
     if (this.#isClosed) throw new Error("the demo has ended");
-    const starting = startDaemon({ ...this.#cx, cwd: this.root }, this.root);
+    const there: CliContext = { ...this.#cx, cwd: this.root };
+    const starting = startDaemon(there, this.root);
     this.#starting = starting;
     const { file } = await starting;
     this.#daemon = file;
