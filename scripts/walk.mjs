@@ -68,7 +68,9 @@ function turnsEnded() {
 try {
   spawnSync("mkdir", ["-p", project, join(folder, "home")]);
   // As most projects: Aegis then records what turns change.
-  spawnSync("git", ["init", "--quiet", project]);
+  const git = (...argv) => spawnSync("git", ["-C", project, "-c", "user.name=a", "-c", "user.email=a@b", ...argv]);
+  git("init", "--quiet");
+  git("commit", "--quiet", "--allow-empty", "-m", "first");
   writeFileSync(join(project, ".aegis.yaml"), "default_agent: dev\nagents:\n  dev: { harness: scripted }\n");
   aegis("up");
   const { pid } = JSON.parse(aegis("status", "--json")).daemon ?? JSON.parse(aegis("status", "--json"));

@@ -114,7 +114,8 @@ export function gitRunner({ processes, env }: GitDeps): RunGit {
       });
     const release = onAbort(signal, () => void child.stop({ graceMs: 500 }));
     try {
-      child.stdin.end(options.input ?? "");
+      // Even an empty text would be written, and fail where git has ended before.
+      child.stdin.end(options.input);
       const chunks: Uint8Array[] = [];
       let size = 0;
       let truncated = false;
