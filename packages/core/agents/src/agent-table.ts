@@ -8,6 +8,7 @@ import {
   type AgentProfile,
   type AgentSummary,
   agentFilePath,
+  type OnCrash,
 } from "@aegis/contract/agent.ts";
 import { AegisError } from "@aegis/contract/errors.ts";
 import { didYouMean } from "@aegis/lib/nearest.ts";
@@ -322,4 +323,9 @@ function notBroken(agent: Agent, refusal: AgentRefusal): void {
 
 function ownRefusal(agent: Agent): string | null {
   return agent.refused;
+}
+
+/** What happens to work that a crash interrupted: `retry` without the setting, and for an agent that is gone. */
+export function onCrashOf(agents: Pick<AgentTable, "loadAgent">, { agent }: { agent: string }): OnCrash {
+  return agents.loadAgent(agent)?.on_crash ?? "retry";
 }

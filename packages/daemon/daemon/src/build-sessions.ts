@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { AgentTable } from "@aegis/agents/agent-table.ts";
+import { onCrashOf } from "@aegis/agents/agent-table.ts";
 import { mayUsePlane } from "@aegis/contract/tool-access.ts";
 import type { EventHub } from "@aegis/events/hub.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
@@ -20,7 +21,6 @@ import { SessionHints } from "@aegis/sessions/hints.ts";
 import { Attachments, type SharedFiles } from "@aegis/sessions/inbox/attachments.ts";
 import { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import { SkillRouting } from "@aegis/sessions/inbox/routing.ts";
-import { onCrashOf } from "@aegis/sessions/on-crash.ts";
 import { Openings } from "@aegis/sessions/openings.ts";
 import { priceFinder } from "@aegis/sessions/pricing.ts";
 import { Sessions } from "@aegis/sessions/sessions.ts";

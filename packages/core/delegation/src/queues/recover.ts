@@ -4,10 +4,10 @@
  */
 
 import type { AgentTable } from "@aegis/agents/agent-table.ts";
+import { onCrashOf } from "@aegis/agents/agent-table.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { QueueSettings, Task } from "@aegis/contract/task.ts";
 import type { ClosedSession } from "@aegis/sessions/close.ts";
-import { onCrashOf } from "@aegis/sessions/on-crash.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
 import type { StoreTx } from "@aegis/store/store.ts";
 import { workerFailures } from "../work/failure-texts.ts";

@@ -1,9 +1,6 @@
 /** Validates a single plugin without a daemon: its manifest, its files and, on request, that its modules load. */
 
-import { readFile, realpath, stat } from "node:fs/promises";
-import { isBuiltin } from "node:module";
-import { dirname, extname, isAbsolute, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { PluginDetail, PluginDiagnostic, TakenNames } from "@aegis/contract/plugin.ts";
 import type { Environment } from "@aegis/lib/child-env.ts";
@@ -15,9 +12,8 @@ import { packageVersion } from "@aegis/lib/version.ts";
 import { detailOf } from "@aegis/plugins/entry.ts";
 import { readAgents } from "@aegis/plugins/files.ts";
 import { type FoundPlugin, findPlugins, inspectPlugin } from "@aegis/plugins/find.ts";
-import { fingerprint } from "@aegis/plugins/fingerprint.ts";
+import { foreignImports } from "@aegis/plugins/foreign-imports.ts";
 import { planPlugins } from "@aegis/plugins/plan.ts";
-import { type Boundary, isPartOf } from "@aegis/plugins/worker/boundary.ts";
 import { combine, readPath } from "../config/combine.ts";
 import { diskFiles, readSources } from "../config/files.ts";
 import { pluginDirs, pluginValues } from "./dirs.ts";
@@ -50,9 +46,7 @@ export async function validatePlugin(
   const refusal = planned?.refusal ?? null;
   const isTold = found.diagnostics.some((diagnostic) => diagnostic.level === "error");
   if (refusal !== null && !isTold) error(refusal.reason);
-  const { files } = await fingerprint(found.single ?? found.root);
-  const modules = found.manifest?.has_modules === true ? files.filter((file) => !isTest(file)) : [];
-  notes.push(...(await foreignImports(found, modules)));
+  notes.push(...(await foreignImports(found)));
   // Without its modules, nothing of the plugin runs, but its agents, programs, schemas and names are checked.
   const trial = refusal === null ? await tried(options.load ? found : { ...found, modules: [] }, options) : null;
   const before = [...found.diagnostics, ...notes];
@@ -97,57 +91,4 @@ async function tried(found: FoundPlugin, { env, cwd, taken }: ValidateOptions): 
   });
 }
 
-/** Tests run separately and may import anything. */
-function isTest(file: string): boolean {
-  return /\.(?:test|spec)\.[cm]?[jt]s$/.test(file);
-}
-
 const nowhere = { file: null, line: null };
-
-const scripts: readonly string[] = [".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"];
-/** Statements start a line. Calls may appear anywhere, even in comments or strings, so they are only a warning. */
-const statement = /^[ \t]*(?:import|export)\b(?:[^;'"`]*?\bfrom)?\s*["']([^"'\n]+)["']/gm;
-const call = /\b(?:import|require)\s*\(\s*["']([^"'\n]+)["']/g;
-
-/**
- * Returns a diagnostic for each import of these files that leaves the folder, without running the plugin. The worker
- * refuses them in any case.
- */
-async function foreignImports(boundary: Boundary, files: readonly string[]): Promise<PluginDiagnostic[]> {
-  const found: PluginDiagnostic[] = [];
-  for (const file of files.filter((path) => scripts.includes(extname(path)))) {
-    const text = await readFile(file, "utf8").catch(() => "");
-    for (const [pattern, level] of [
-      [statement, "error"],
-      [call, "warning"],
-    ] as const) {
-      for (const { 1: specifier = "", index } of text.matchAll(pattern)) {
-        const problem = await leadsOut(boundary, file, specifier);
-        const line = text.slice(0, index).split("\n").length;
-        if (problem !== null) found.push({ level, file: file.slice(boundary.root.length + 1), line, message: problem });
-      }
-    }
-  }
-  return found;
-}
-
-async function leadsOut(boundary: Boundary, file: string, specifier: string): Promise<string | null> {
-  if (specifier === "aegis" || specifier.startsWith("aegis/") || specifier.startsWith("#") || isBuiltin(specifier))
-    return null;
-  const isPath = /^\.\.?(?:\/|$)/.test(specifier) || isAbsolute(specifier) || specifier.startsWith("file:");
-  if (!isPath) {
-    if (/^[a-z]+:/.test(specifier)) return `${JSON.stringify(specifier)} is not a file of the plugin`;
-    const name = specifier
-      .split("/")
-      .slice(0, specifier.startsWith("@") ? 2 : 1)
-      .join("/");
-    const isThere = await stat(join(boundary.root, "node_modules", name)).then(
-      () => true,
-      () => false,
-    );
-    return isThere ? null : `the package "${name}" is not in the plugin's own node_modules`;
-  }
-  const path = specifier.startsWith("file:") ? fileURLToPath(specifier) : resolve(dirname(file), specifier);
-  const real = await realpath(path).catch(() => path);
-  return isPartOf(boundary, real) ? null : `${JSON.stringify(specifier)} leads out of the plugin's folder (to ${real})`;
-}
