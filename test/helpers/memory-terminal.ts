@@ -94,6 +94,7 @@ export function memoryApp(model: Model, options: MemoryOptions = {}): MemoryApp 
     tui,
     drawsImages: false,
     clock: () => now,
+    stopsDaemon: false,
     leave: () => asked.push("leave"),
     suspend: () => asked.push("suspend"),
     startDaemon: async () => asked.push("start"),

@@ -1,5 +1,7 @@
 /** What actions can do. The app implements it. */
+
 import type { Client } from "@aegis/client/client.ts";
+import type { Ask } from "@aegis/contract/ask.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
 import type { ScrollBy } from "./reader.ts";
 import type { ListRow } from "./rows.ts";
@@ -18,6 +20,8 @@ export interface App {
   back(): void;
   openSession(id: SessionId): void;
   row(): ListRow | null;
+  /** The open ask that the session screen shows; a key must not answer one that was not drawn yet. */
+  drawnAsk(): Ask | null;
   select(by: number | "first" | "last"): void;
   /** Runs a request. A failure is shown; `done` is shown after success. */
   attempt(work: Promise<unknown>, done?: string): void;
@@ -39,6 +43,8 @@ export interface App {
   promptHistory(): readonly string[];
   help(): void;
   palette(): void;
+  /** What goes on and what ends when the person leaves. */
+  readonly afterLeaving: string;
   leave(): void;
   suspend(): void;
   redraw(): void;

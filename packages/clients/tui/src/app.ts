@@ -2,20 +2,20 @@
 
 import type { Client } from "@aegis/client/client.ts";
 import type { Card } from "@aegis/client/model/board.ts";
+import type { Ask } from "@aegis/contract/ask.ts";
 import { isAegisError } from "@aegis/contract/errors.ts";
 import { newId, type SessionId } from "@aegis/contract/ids.ts";
 import type { Editor } from "@earendil-works/pi-tui/dist/components/editor.js";
 import { isKeyRelease, matchesKey } from "@earendil-works/pi-tui/dist/keys.js";
-import type { Terminal } from "@earendil-works/pi-tui/dist/terminal.js";
 import type { Component } from "@earendil-works/pi-tui/dist/tui.js";
-import type { TuiAltScreen } from "@earendil-works/pi-tui/dist/tui-alt-screen.js";
 import type { App } from "./app-api.ts";
+import type { AppOptions } from "./app-options.ts";
 import { checkedRow } from "./checked.ts";
 import { Composer } from "./composer.ts";
 import { dialogKey } from "./dialogs.ts";
 import { newestSession } from "./facts/team.ts";
 import { helpText, hintsFor, openPalette } from "./guide.ts";
-import { type Keymap, keyName } from "./keymap.ts";
+import { keyName } from "./keymap.ts";
 import type { ListName } from "./lists.ts";
 import type { Model } from "./model.ts";
 import { Pictures } from "./pictures.ts";
@@ -27,25 +27,6 @@ import type { Theme } from "./theme.ts";
 import { type FlashLevel, firstUi, type PickItem, type ScreenName, type Ui } from "./ui.ts";
 import { drawScreen, isTooSmall } from "./view/screen.ts";
 import { itemLines, type TranscriptLook } from "./view/transcript.ts";
-
-export type AppOptions = {
-  client: Client;
-  store: Store;
-  keymap: Keymap;
-  theme: Theme;
-  root: string;
-  terminal: Terminal;
-  tui: TuiAltScreen;
-  drawsImages: boolean;
-  clock(): number;
-  leave(): void;
-  suspend(): void;
-  startDaemon(): Promise<unknown>;
-  /** Opens a text in the user's editor on this terminal; resolves with the saved text. */
-  editText(text: string): Promise<string>;
-  /** The image in the clipboard, as Base64 of a PNG file. */
-  clipboardImage(): Promise<string>;
-};
 
 const listsOf: Readonly<Record<ScreenName, readonly ListName[]>> = {
   session: ["status"],
@@ -67,6 +48,7 @@ export class TerminalApp implements App, Component {
   readonly #composer: Composer;
   readonly #pictures: Pictures;
   #known: { model: Model | null; ui: Ui | null; rows: readonly ListRow[] } = { model: null, ui: null, rows: [] };
+  #drawnAsk: Ask | null = null;
   #usesClock = false;
   #tick: ReturnType<typeof setTimeout> | undefined;
 
@@ -142,13 +124,19 @@ export class TerminalApp implements App, Component {
     const editor = this.ui.screen === "session" && !isTooSmall(size) ? this.editor.render(size.columns) : [];
     const session = this.#session();
     const { items, window } = this.#reader;
-    const { rows, room } = drawScreen(cx, {
+    const { rows, room, ask } = drawScreen(cx, {
       size,
       hints: hintsFor(this, keymap),
       session: session === null ? null : { session, items, window, editor },
       editor,
     });
     this.#reader.room = room;
+    if (ask?.id !== this.#drawnAsk?.id) {
+      // The keys in the last row depend on the ask.
+      this.#drawnAsk = ask;
+      return this.render();
+    }
+    this.#drawnAsk = ask;
     this.#armClock();
     return [...rows];
   }
@@ -247,6 +235,11 @@ export class TerminalApp implements App, Component {
 
   row(): ListRow | null {
     return selectedRow(this.#rows(), this.ui);
+  }
+
+  drawnAsk(): Ask | null {
+    const open = this.store.model.state.asks.some(({ id }) => id === this.#drawnAsk?.id);
+    return this.ui.screen === "session" && open ? this.#drawnAsk : null;
   }
 
   select(by: number | "first" | "last"): void {
@@ -372,6 +365,12 @@ export class TerminalApp implements App, Component {
     const { session } = await this.client.call("createSession", { body: {} });
     this.openSession(session.id);
     return session.id;
+  }
+
+  get afterLeaving(): string {
+    return this.#options.stopsDaemon
+      ? "Running turns end first, then the daemon stops; sessions and messages are kept."
+      : "Sessions keep working.";
   }
 
   leave(): void {

@@ -68,7 +68,8 @@ export class Keymap {
 }
 
 function layersOf(screen: ScreenName, isEditorEmpty: boolean): readonly Layer[] {
-  if (screen === "session") return isEditorEmpty ? ["session", "empty", "global"] : ["session", "global"];
+  // The keys of an ask apply to the one that the conversation shows.
+  if (screen === "session") return isEditorEmpty ? ["needs", "session", "empty", "global"] : ["session", "global"];
   return [screen, "list", "global"];
 }
 

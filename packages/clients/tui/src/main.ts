@@ -37,6 +37,8 @@ export type TuiOptions = {
   /** The session to show first; null shows the newest one. */
   session: SessionId | null;
   clock(): number;
+  /** The daemon stops when the person leaves. */
+  stopsDaemon: boolean;
   /** Ends the app: a signal, or a closed terminal. */
   signal: AbortSignal;
   startDaemon(): Promise<unknown>;
@@ -150,6 +152,7 @@ export async function runTui(options: TuiOptions): Promise<readonly string[]> {
     tui,
     drawsImages: images !== null,
     clock,
+    stopsDaemon: options.stopsDaemon,
     leave: () => left.resolve(),
     suspend() {
       restore();

@@ -46,7 +46,7 @@ const own: Partial<Record<ChatCommandName, Own>> = {
   install: { about: "install a skill, optionally from a source", run: (app, rest) => install(app, rest) },
   ask: { about: "show what agents ask", run: (app) => app.show("needs") },
   answer: { about: "answer what agents ask", run: (app) => app.show("needs") },
-  quit: { about: "leave; sessions keep working", run: (app) => app.leave() },
+  quit: { about: "leave the app", run: (app) => app.leave() },
 };
 
 /** Installs a skill without findings. What needs consent is shown whole; the command line installs it. */

@@ -24,6 +24,7 @@ const screens: Readonly<Record<string, Show>> = {
     app.openSession(sampleSessions.lucid);
     app.update({ unfolded: true });
   },
+  "session-ask": (app) => app.openSession(sampleSessions.wry),
   dashboard: (app) => {
     app.show("dashboard");
     app.update({ selected: { dashboard: "run:run_01hz0abcde" } });

@@ -17,6 +17,33 @@ const files = {
 };
 
 describe("needs you", () => {
+  it("shows the ask whole in the conversation, answers it there, and Esc asks before it interrupts", async () => {
+    const { project, pty, shows, hides } = await openApp({ files });
+    pty.type("may you deploy\r");
+    await shows("wants to use deploy");
+    await shows(/1 allow +2 always +3 deny/);
+    await shows(/^y allow .* n deny/m);
+    pty.type(keys.escape);
+    await shows("Interrupt the turn?");
+    pty.type("n");
+    await hides("Interrupt the turn?");
+    const { asks } = await project.json<{ asks: unknown[] }>("asks");
+    expect(asks).toHaveLength(1);
+    // A text that a person writes answers nothing.
+    pty.type("xyn1");
+    await shows("xyn1");
+    pty.type("\u007f\u007f\u007f\u007f");
+    await hides("xyn1");
+    pty.type("1");
+    await shows("allowed: deploy");
+    await hides("wants to use deploy");
+    pty.type("may you erase\r");
+    await shows("wants to use erase");
+    pty.type("n");
+    await hides("wants to use erase");
+    await shows("denied");
+  });
+
   it("shows the action, answers with one key, and drops an ask that is answered elsewhere", async () => {
     const { project, pty, shows, hides } = await openApp({ files });
     pty.type("may you deploy\r");

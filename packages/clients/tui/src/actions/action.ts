@@ -2,7 +2,7 @@
 import type { App } from "../app-api.ts";
 
 /**
- * `empty` counts while the editor is empty. The keys of a screen win over `list`, and those over `global`. An open
+ * `empty` counts while the editor is empty, and so does `needs` in a session that asks. The keys of a screen win over `list`, and those over `global`. An open
  * dialog takes all keys.
  */
 export type Layer = "global" | "session" | "empty" | "list" | "dashboard" | "team" | "needs" | "agents";

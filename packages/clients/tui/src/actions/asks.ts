@@ -8,6 +8,7 @@ import type { Action } from "./action.ts";
 const wholeWidth = 100;
 
 function shown(app: App): Ask | null {
+  if (app.ui.screen === "session") return app.drawnAsk();
   const row = app.row();
   return row?.kind === "ask" ? row.open.ask : null;
 }
@@ -61,7 +62,7 @@ export const askActions: readonly Action[] = [
       title: `choose option ${index + 1}`,
       layer: "needs",
       keys: [String(index + 1)],
-      when: (app) => shown(app)?.tool === null && shown(app)?.options[index] !== undefined,
+      when: (app) => shown(app)?.options[index] !== undefined,
       run(app) {
         const ask = shown(app);
         const option = ask?.options[index];

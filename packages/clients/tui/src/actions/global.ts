@@ -52,7 +52,7 @@ export function globalActions(): Action[] {
           return;
         }
         if (app.now - leaveAsked < leaveWithinMs) app.leave();
-        else app.flash(`Press ${app.keyOf("leave")} again to leave. Sessions keep working.`);
+        else app.flash(`Press ${app.keyOf("leave")} again to leave. ${app.afterLeaving}`);
         leaveAsked = app.now;
       },
     },

@@ -1,5 +1,5 @@
 /** Actions of the session screen. */
-
+import { asksOf } from "@aegis/client/model/board.ts";
 import type { App } from "../app-api.ts";
 import { openSessions } from "../facts/team.ts";
 import type { Action } from "./action.ts";
@@ -50,8 +50,11 @@ export const sessionActions: readonly Action[] = [
     when: isWorking,
     run(app) {
       const session = shown(app);
-      if (session !== undefined)
+      if (session === undefined) return;
+      const interrupt = () =>
         app.attempt(app.client.call("interruptSession", { path: { session: session.id } }), "interrupted");
+      if (asksOf(app.store.model.state, session.id).length === 0) return interrupt();
+      app.confirm("Interrupt the turn?", ["It waits for your answer, which is then no longer possible."], interrupt);
     },
   },
   {

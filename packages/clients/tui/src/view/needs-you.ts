@@ -35,10 +35,10 @@ function askRow(cx: ViewContext, row: ListRow, isSelected: boolean, width: numbe
 }
 
 /** All of it fits, or a row says how to see the rest: a person must not answer what they did not see. */
-function askDetail(cx: ViewContext, ask: Ask, width: number, height: number): string[] {
+export function askDetail(cx: ViewContext, ask: Ask, width: number, height: number): string[] {
   const { theme } = cx;
   const body = askLines(cx, ask, width);
-  const foot = footLines(ask).map((line) => theme.paint("dim", cut(line, width)));
+  const foot = footLines(ask).flatMap((line) => wrap(line, width).map((part) => theme.paint("dim", part)));
   const room = height - 1 - foot.length;
   const title = `${theme.paint("title", "ASK")}  ${cut(questionTitle(ask), width - 6)}`;
   const isWhole = body.length <= room;
@@ -97,8 +97,9 @@ export function askLines(cx: Pick<ViewContext, "theme" | "clock">, ask: Ask, wid
 function footLines({ options, tool, gate }: Ask): string[] {
   if (options.length === 0) return ["t answers with a text of your own."];
   if (tool === null) return options.map((option, index) => `${index + 1} ${plainLine(option)}`);
+  const choices = options.map((option, index) => `${index + 1} ${plainLine(option)}`).join("   ");
   const scope = gate ? `every ${plainLine(tool)} call for this reason` : `every ${plainLine(tool)} call`;
-  return options.includes("always") ? [`a allows ${scope} in this session.`] : [];
+  return options.includes("always") ? [choices, `always allows ${scope} in this session.`] : [choices];
 }
 
 function senderWords(sender: Sender): string {

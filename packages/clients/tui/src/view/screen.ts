@@ -1,4 +1,5 @@
 /** The whole screen: exactly as many rows as the terminal has, none wider than it. */
+import type { Ask } from "@aegis/contract/ask.ts";
 import { withDialog } from "../dialogs.ts";
 import { withoutImages } from "../pictures.ts";
 import { toAscii } from "../theme.ts";
@@ -24,19 +25,21 @@ export type DrawnScreen = {
   readonly rows: readonly string[];
   /** The height of the conversation; 0 on other screens. */
   readonly room: number;
+  /** The ask in the conversation; null if none is shown. */
+  readonly ask: Ask | null;
 };
 
 const smallest: Size = { columns: 20, rows: 6 };
 
 export function drawScreen(cx: ViewContext, parts: ScreenParts): DrawnScreen {
   const { columns, rows: height } = parts.size;
-  if (isTooSmall(parts.size)) return { rows: fill([cut("too small", columns)], height), room: 0 };
+  if (isTooSmall(parts.size)) return { rows: fill([cut("too small", columns)], height), room: 0, ask: null };
   const last = hintRows(cx, parts.hints, parts.size);
   const bodyHeight = height - 1 - last.length;
-  const { rows: body, room } = bodyRows(cx, parts, columns, bodyHeight);
+  const { rows: body, room, ask } = bodyRows(cx, parts, columns, bodyHeight);
   const rows = [tabRow(cx, columns), ...fill(body, bodyHeight), ...last];
   const shown = cx.ui.dialog === null ? rows : withDialog(withoutImages(rows), cx.ui.dialog, cx.theme, columns);
-  return { rows: cx.theme.ascii ? shown.map(toAscii) : shown, room };
+  return { rows: cx.theme.ascii ? shown.map(toAscii) : shown, room, ask: cx.ui.dialog === null ? ask : null };
 }
 
 export function isTooSmall({ columns, rows }: Size): boolean {
@@ -47,15 +50,15 @@ function bodyRows(cx: ViewContext, parts: ScreenParts, width: number, height: nu
   switch (cx.ui.screen) {
     case "session":
       if (parts.session !== null) return sessionView(cx, parts.session, width, height);
-      return { rows: noSession(cx, parts.editor, width, height), room: 0 };
+      return { rows: noSession(cx, parts.editor, width, height), room: 0, ask: null };
     case "dashboard":
-      return { rows: dashboardView(cx, width, height), room: 0 };
+      return { rows: dashboardView(cx, width, height), room: 0, ask: null };
     case "needs":
-      return { rows: needsYouView(cx, width, height), room: 0 };
+      return { rows: needsYouView(cx, width, height), room: 0, ask: null };
     case "team":
-      return { rows: teamView(cx, width, height), room: 0 };
+      return { rows: teamView(cx, width, height), room: 0, ask: null };
     case "agents":
-      return { rows: agentsView(cx, width, height), room: 0 };
+      return { rows: agentsView(cx, width, height), room: 0, ask: null };
   }
 }
 

@@ -1,7 +1,8 @@
 /** The session screen: a header, the conversation, waiting messages, and the editor below. */
 
-import type { Card } from "@aegis/client/model/board.ts";
+import { asksOf, type Card } from "@aegis/client/model/board.ts";
 import { dollars, runningTime } from "@aegis/client/views/words.ts";
+import type { Ask } from "@aegis/contract/ask.ts";
 import { headline } from "@aegis/contract/headline.ts";
 import { plainLine } from "@aegis/lib/plain-text.ts";
 import { activityOf } from "../facts/activity.ts";
@@ -12,6 +13,7 @@ import { aboutOffline, adviceRows } from "./advice.ts";
 import type { ViewContext } from "./context.ts";
 import { cell, cut, ends, fill } from "./layout.ts";
 import { sessionMarks } from "./marks.ts";
+import { askDetail } from "./needs-you.ts";
 
 export type SessionParts = {
   session: Card;
@@ -22,19 +24,41 @@ export type SessionParts = {
 };
 
 const mostWaiting = 4;
+/** Rows of the conversation that stay above an ask. */
+const leastAbove = 2;
+/** An ask with fewer rows would show nothing of what it asks. */
+const leastAsk = 5;
 
-/** The body of the screen. Also returns the size of the conversation, for scrolling. */
+/** The body of the screen. Also returns the size of the conversation, for scrolling, and the ask in it. */
 export function sessionView(cx: ViewContext, parts: SessionParts, width: number, height: number) {
   const { session, items, window, editor } = parts;
   const head = headerRow(cx, session, width);
   const waiting = waitingRows(cx, session, width);
   const editorRows = editor.slice(0, Math.max(1, height - 3));
-  const room = Math.max(0, height - 1 - waiting.length - editorRows.length);
+  const rest = Math.max(0, height - 1 - waiting.length - editorRows.length);
+  const asked = askRows(cx, session, width, rest - leastAbove);
+  const room = rest - asked.rows.length;
   const text = items.length === 0 ? emptyRows(cx, session, width) : window.render(items, width, room);
   const body = cropImages(fill(text, room));
   if (!window.following && room > 1)
     body[room - 1] = cx.theme.paint("wait", cut(`↓ more below · ${cx.keyOf("scroll.end")} goes to the end`, width));
-  return { rows: [head, ...body, ...waiting, ...editorRows], room };
+  return { rows: [head, ...body, ...asked.rows, ...waiting, ...editorRows], room, ask: asked.ask };
+}
+
+/** The oldest open ask of the session, whole where it fits, with the keys that answer it. */
+function askRows(cx: ViewContext, session: Card, width: number, most: number): { rows: string[]; ask: Ask | null } {
+  const { theme, model } = cx;
+  const open = asksOf(model.state, session.id);
+  const [ask] = open;
+  if (ask === undefined) return { rows: [], ask: null };
+  const count = open.length === 1 ? "" : ` 1 of ${open.length}`;
+  const rule = `── needs you${count} `;
+  const head = theme.paint("wait", cut(rule + "─".repeat(Math.max(0, width - rule.length)), width));
+  if (most < leastAsk) {
+    const where = `${plainLine(ask.question)} · ${cx.keyOf("screen.needs")} answers it`;
+    return { rows: [theme.paint("wait", cut(where, width))].slice(0, Math.max(0, most + leastAbove)), ask: null };
+  }
+  return { rows: [head, ...askDetail(cx, ask, width, most - 1)], ask };
 }
 
 function headerRow(cx: ViewContext, session: Card, width: number): string {

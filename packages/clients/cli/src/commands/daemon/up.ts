@@ -32,7 +32,7 @@ export const up: Handler<typeof daemonCommands.up> = async (cx, { attach, yes, .
   try {
     if (!cx.interactive) return await stream(cx, connection, status);
     if (cx.editable && options.agent === undefined)
-      return await (await import("../session/app.ts")).runApp(cx, connection, null);
+      return await (await import("../session/app.ts")).runApp(cx, connection, null, { stopsDaemon: started });
     const { chatWith } = await import("../session/chat.ts");
     // A running daemon keeps its default agent, so the chat uses the agent given here.
     return await chatWith(cx, connection, { session: undefined, agent: options.agent });
@@ -81,14 +81,14 @@ async function stream(cx: Terminal, connection: Connection, { last_seq: after }:
 
 async function stopOwn(cx: Terminal, connection: Connection): Promise<void> {
   const { stopDaemon } = await import("./down.ts");
-  cx.warn("Stopping the daemon, because this command started it …");
+  cx.warn("This command started the daemon, so it stops it: running turns end first; Ctrl-C interrupts them.");
   // Lets turns finish; a second Ctrl-C interrupts them, and they continue at the next start.
   const undo = cx.onStop(() => {
     void connection.client.call("shutdown", { body: { force: true } }).catch(() => {});
   });
   try {
     await stopDaemon(connection, { force: false, kill: true, timeoutMs: undefined });
-    cx.warn("Stopped. Sessions and messages are kept for the next start.");
+    cx.warn("Stopped. Sessions and messages are kept; interrupted turns continue at the next start.");
   } finally {
     undo();
   }

@@ -38,8 +38,13 @@ async function prepareFolder(cx: Terminal): Promise<boolean> {
   return true;
 }
 
-/** Shows this session first; null shows the newest one. */
-export async function runApp(cx: Terminal, { root }: Connection, session: SessionId | null): Promise<number> {
+/** Shows this session first; null shows the newest one. `stopsDaemon`: the caller stops the daemon afterwards. */
+export async function runApp(
+  cx: Terminal,
+  { root }: Connection,
+  session: SessionId | null,
+  { stopsDaemon = false }: { stopsDaemon?: boolean } = {},
+): Promise<number> {
   const home = homeOf(cx.env);
   const settings = await readTerminalSettings(home);
   const { createKeymap, runTui } = await import("@aegis/tui/main.ts");
@@ -66,6 +71,7 @@ export async function runApp(cx: Terminal, { root }: Connection, session: Sessio
       unicode: cx.unicode,
       settings,
       session,
+      stopsDaemon,
       clock: () => systemClock.now(),
       signal: screen.signal,
       // Messages for a plain terminal would destroy the screen.
