@@ -2,8 +2,10 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { sandboxRecord } from "@aegis/project/sandbox-record.ts";
 import { expect, it } from "vitest";
 import { reasonToSkip } from "../../packages/base/sandbox/test/here.ts";
+import { aegisProject } from "../helpers/aegis.ts";
 import { nativeConfig } from "../helpers/fake-models/config.ts";
 import { openaiChatWire } from "../helpers/fake-models/openai-chat.ts";
 import { type FakeRequest, fakeModels } from "../helpers/fake-models/server.ts";
@@ -98,4 +100,41 @@ queues:
   const { turns } = await client.call("listTurns", { path: { session: id } });
   expect(turns[0]?.error).toMatchObject({ code: "sandbox_unavailable", fix: expect.any(String) });
   expect(existsSync(join(project.dir, "made.txt"))).toBe(false);
+});
+
+it.skipIf(skip !== null)("runs nothing with less than it ran with, until a person accepts that", async () => {
+  const settings = (level: string) => `default_agent: dev\n${level}agents:\n  dev: { harness: scripted }\n`;
+  const project = await testProject({ ".aegis.yaml": settings("sandbox: strict\n") });
+  const first = await project.start();
+  const { id } = await createSession(first.client);
+  await talk(first.client, id, "hello");
+  await first.kill();
+  await project.write(".aegis.yaml", settings(""));
+  const { client } = await project.start();
+  await say(client, id, "hello again");
+  await waitUntil(
+    "the turn has ended",
+    async () => (await endings(client, id)).filter((how) => how !== "running").length === 2,
+  );
+  const { turns } = await client.call("listTurns", { path: { session: id } });
+  expect(turns[0]?.error?.message).toContain("ran with sandbox: strict before, and its settings now say off");
+  expect(turns[0]?.error).toMatchObject({
+    code: "sandbox_unavailable",
+    fix: expect.stringContaining("sandbox accept"),
+  });
+  const record = await sandboxRecord({ root: project.dir, env: { HOME: join(dirname(project.dir), "home") } });
+  expect(await record.read()).toEqual({ project: "strict" });
+  await record.forget();
+  await talk(client, id, "hello at last");
+});
+
+it.skipIf(skip !== null)("accepts by a command what is confined less", { tags: "slow" }, async () => {
+  const { aegis } = await aegisProject({
+    ".aegis.yaml": "default_agent: dev\nsandbox: strict\nagents:\n  dev: { harness: scripted }\n",
+  });
+  expect((await aegis("sandbox", "accept", "--yes")).stdout).toContain("nothing to accept");
+  expect((await aegis("run", "hello")).code).toBe(0);
+  expect((await aegis("sandbox", "accept")).code).not.toBe(0);
+  expect((await aegis("sandbox", "accept", "--yes")).stdout).toMatch(/project: ran at least at strict[\s\S]*Accepted/);
+  expect((await aegis("sandbox", "accept", "--yes")).stdout).toContain("nothing to accept");
 });

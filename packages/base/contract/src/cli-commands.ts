@@ -129,6 +129,7 @@ const acting = [
   "rescue prune",
   "rescue restore",
   "run",
+  "sandbox accept",
   "schedule add",
   "schedule disable",
   "schedule enable",

@@ -18,6 +18,10 @@ export type PathBase = { root: string; home: string };
 
 const levels: readonly SandboxLevel[] = ["off", "workspace", "strict"];
 
+export function isWeaker(level: SandboxLevel, other: SandboxLevel): boolean {
+  return levels.indexOf(level) < levels.indexOf(other);
+}
+
 /** What all of the settings reach. Without one it is what the project's programs reach. */
 export function reachOf(settings: readonly SandboxSettings[], project: ProjectReach, base: PathBase): Reach {
   const own = reachOfOne(project.sandbox, [project.allow], base);
@@ -43,7 +47,7 @@ function common(a: Reach, b: Reach): Reach {
   if (a.level === "off") return b;
   if (b.level === "off") return a;
   return {
-    level: levels.indexOf(a.level) > levels.indexOf(b.level) ? a.level : b.level,
+    level: isWeaker(a.level, b.level) ? b.level : a.level,
     write: insideBoth(a.write, b.write),
     read: insideBoth(a.read, b.read),
     hosts: [...a.hosts.filter((rule) => covers(b.hosts, rule)), ...b.hosts.filter((rule) => covers(a.hosts, rule))],

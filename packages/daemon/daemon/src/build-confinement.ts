@@ -3,9 +3,10 @@ import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentTable } from "@aegis/agents/agent-table.ts";
 import { confinementsOf, limitedAgent } from "@aegis/agents/limits.ts";
+import type { Agent } from "@aegis/contract/agent.ts";
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { SessionId } from "@aegis/contract/ids.ts";
-import { type SandboxSettings, unsaidSandbox } from "@aegis/contract/sandbox.ts";
+import { type SandboxLevel, type SandboxSettings, unsaidSandbox } from "@aegis/contract/sandbox.ts";
 import { factsOf, harnesses } from "@aegis/drivers/all.ts";
 import type { PlaneAddress } from "@aegis/drivers/driver.ts";
 import { needsNothing, type SandboxNeeds } from "@aegis/drivers/harness.ts";
@@ -13,11 +14,12 @@ import { makePrivateDirsBelow } from "@aegis/lib/files.ts";
 import { homeOf } from "@aegis/lib/home.ts";
 import { errorText } from "@aegis/lib/log.ts";
 import type { Processes } from "@aegis/lib/process.ts";
+import { SandboxRecord, wholeProject } from "@aegis/project/sandbox-record.ts";
 import { createBubblewrap } from "@aegis/sandbox/bubblewrap/bubblewrap.ts";
 import { type Confinement, confined } from "@aegis/sandbox/confined.ts";
 import { createNetwork, type Door } from "@aegis/sandbox/network/network.ts";
 import { createPlaneDoor } from "@aegis/sandbox/network/plane-door.ts";
-import { pathProblem, type Reach, reachOf } from "@aegis/sandbox/reach.ts";
+import { isWeaker, pathProblem, type Reach, reachOf } from "@aegis/sandbox/reach.ts";
 import { policyFor } from "@aegis/sandbox/resolve.ts";
 import { SandboxUnavailable } from "@aegis/sandbox/sandbox.ts";
 import type { ConversationsOptions } from "@aegis/sessions/conversations.ts";
@@ -82,14 +84,15 @@ export function buildConfinement(options: ConfinementOptions): Confine {
   const places = { root, home };
   const scratch = join(stateDir, "sandbox");
   const sandbox = createBubblewrap({ processes, env, scratch: join(scratch, "probe") });
+  const record = new SandboxRecord(root, env);
   let cleaned: Promise<void> | null = null;
 
   const forSession = async (id: SessionId | undefined) => {
     const row = id === undefined ? null : await store.read.sessions.get(id);
     const found = row === null ? null : agents.loadAgent(row.agent);
-    if (row === null || found === null) return { settings: [unsaidSandbox], mayWrite: true };
+    if (row === null || found === null) return { settings: [unsaidSandbox], mayWrite: true, agent: null };
     const agent = limitedAgent(found, row.limits);
-    return { settings: confinementsOf(agent), mayWrite: agent.permission !== "read" };
+    return { settings: confinementsOf(agent), mayWrite: agent.permission !== "read", agent };
   };
 
   const one = async (reach: Reach, place: Place): Promise<Confinement> => {
@@ -140,6 +143,7 @@ export function buildConfinement(options: ConfinementOptions): Confine {
     const { config } = settings();
     const acting = await forSession(session);
     const reach = reachOf([...acting.settings, ...within], config, places);
+    await notWeaker(record, acting.agent, config.sandbox, reach.level);
     if (reach.level === "off") return processes;
     for (const [kind, paths] of Object.entries({ write: reach.write, read: reach.read })) {
       for (const path of paths) {
@@ -152,8 +156,33 @@ export function buildConfinement(options: ConfinementOptions): Confine {
       const cause = new SandboxUnavailable(report);
       throw new AegisError("unavailable", cause.message, { hint: report.fix, cause });
     }
+    const subject = subjectOf(acting.agent, config.sandbox);
+    await record.raise(subject.name, subject.level);
     return confined(processes, sandbox, () => one(reach, { folder, mayWrite: acting.mayWrite, own, harness }));
   };
+}
+
+type ActingAgent = Pick<Agent, "slug" | "sandbox"> | null;
+
+/** Whose level it is: an agent's own, or that of the project. */
+function subjectOf(agent: ActingAgent, project: SandboxLevel): { name: string; level: SandboxLevel } {
+  if (agent === null || agent.sandbox === null) return { name: wholeProject, level: project };
+  return { name: `agent ${agent.slug}`, level: agent.sandbox };
+}
+
+/** A person agreed to an agent's own `off`. A setting that has become weaker otherwise is accepted first. */
+async function notWeaker(record: SandboxRecord, agent: ActingAgent, project: SandboxLevel, level: SandboxLevel) {
+  if (agent?.sandbox === "off") return;
+  const levels = await record.read();
+  const names = [...(agent === null ? [] : [`agent ${agent.slug}`]), subjectOf(agent, project).name];
+  for (const name of names) {
+    const before = levels[name];
+    if (before === undefined || !isWeaker(level, before)) continue;
+    const who = name === wholeProject ? "this project" : name;
+    const cause = `${who} ran with sandbox: ${before} before, and its settings now say ${level}`;
+    const fix = "set the level again, or accept the present settings: aegis sandbox accept";
+    throw new AegisError("unavailable", cause, { hint: fix, cause: new SandboxUnavailable({ cause, fix }) });
+  }
 }
 
 type Place = Required<Pick<ConfinedProcesses, "folder" | "own">> & {

@@ -15,6 +15,7 @@ import { type ClusterSettings, clusterSecrets, clusterSettings } from "@aegis/pr
 import { ConfigService } from "@aegis/project/config-service.ts";
 import { projectPlace, settleInstalls, userPlace } from "@aegis/project/packages/places.ts";
 import { gateStore } from "@aegis/project/plugins/gate-store.ts";
+import { SandboxRecord } from "@aegis/project/sandbox-record.ts";
 import { Secrets } from "@aegis/project/secrets.ts";
 import { type HeldState, holdState } from "@aegis/project/state/hold.ts";
 import { buildTrust, type ProjectTrust } from "@aegis/project/trust/project-trust.ts";
@@ -63,10 +64,11 @@ export async function openProject(options: OpenProjectOptions, scope: AsyncDispo
   const { env, agent, patient = false, history = { published: 0 } } = options;
   const root = await projectFolder(options.root);
   const clock = systemClock;
-  // Recorded gates move with a project; trust must be given again at the new path.
-  const state = await holdState({ root, home: homeOf(env), clock }, scope, (from) =>
-    gateStore(root, env).takeOver(from),
-  );
+  // Recorded gates and sandboxes move with a project; trust must be given again at the new path.
+  const state = await holdState({ root, home: homeOf(env), clock }, scope, async (from) => {
+    await gateStore(root, env).takeOver(from);
+    await new SandboxRecord(root, env).takeOver(from);
+  });
   const { dir: stateDir } = state;
 
   const secrets = new Secrets(env);

@@ -7,7 +7,7 @@ type Entry = string | readonly [command: string, meaning: string];
 export const tasks: Readonly<Record<string, readonly Entry[]>> = {
   Talk: ["send", "chat", "history", "tail", "spawn", "fork", "title", "rename"],
   Look: ["status", "ps", "agents", "tree", "changes", "why", "worktree"],
-  Decide: ["asks", "ask", "answer", "trust"],
+  Decide: ["asks", "ask", "answer", "trust", "sandbox"],
   Stop: [
     ["interrupt", "end the running turn; the next one takes what waits"],
     ["cancel", "take back a message that no turn has taken yet"],

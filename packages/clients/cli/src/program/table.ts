@@ -12,6 +12,7 @@ import { configCommands } from "../commands/project/config-spec.ts";
 import { projectCommands } from "../commands/project/spec.ts";
 import { stateCommands } from "../commands/project/state-spec.ts";
 import { queueCommands, taskCommands } from "../commands/queue/spec.ts";
+import { sandboxCommands } from "../commands/sandbox/spec.ts";
 import { scheduleCommands } from "../commands/schedule/spec.ts";
 import { sessionCommands, subagentCommands } from "../commands/session/spec.ts";
 import { skillCommands } from "../commands/skill/spec.ts";
@@ -36,6 +37,7 @@ export const commands: readonly CommandSpec[] = [
   skillCommands,
   pluginCommands,
   trustCommands,
+  sandboxCommands,
   slashCommandCommands,
   subagentCommands,
   queueCommands,
@@ -77,6 +79,7 @@ export const commandGroups: Readonly<Record<string, { summary: string; group?: s
   ask: { summary: "Show what agents ask a person", group: "Sessions:" },
   skill: { summary: "Manage skills: instructions for particular tasks", group: "Sessions:" },
   agent: { summary: "Manage the project's agents and their files", group: "Sessions:" },
+  sandbox: { summary: "Decide about what programs reach", group: "Setup:" },
   plugin: { summary: "Manage plugins, which add hooks, tools, workflows, agents and skills", group: "Plugins:" },
   command: { summary: "List slash commands", group: "Plugins:" },
   node: { summary: "Drain, resume and forget nodes of a cluster", group: "The daemon:" },
