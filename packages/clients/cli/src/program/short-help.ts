@@ -6,7 +6,7 @@ type Entry = string | readonly [command: string, meaning: string];
 /** Every command of the top level has its place here; a test demands it. */
 export const tasks: Readonly<Record<string, readonly Entry[]>> = {
   Talk: ["send", "chat", "history", "tail", "spawn", "fork", "title", "rename"],
-  Look: ["status", "ps", "agents", "tree", "changes", "why", "worktree"],
+  Look: ["status", "ps", "agents", "tree", "changes", "why", "worktree", "audit"],
   Decide: ["asks", "ask", "answer", "trust", "sandbox"],
   Stop: [
     ["interrupt", "end the running turn; the next one takes what waits"],
@@ -22,7 +22,7 @@ export const tasks: Readonly<Record<string, readonly Entry[]>> = {
   ],
   Automate: ["queue", "task", "workflow", "schedule", "group", "pool"],
   Extend: ["config", "agent", "skill", "plugin", "command", "channel", "mcp", "acp"],
-  Operate: ["up", "down", "serve", "logs", "doctor", "audit", "state", "store", "nodes", "node"],
+  Operate: ["up", "down", "serve", "service", "logs", "doctor", "state", "store", "nodes", "node"],
 };
 
 const start = [

@@ -82,6 +82,7 @@ export const commandGroups: Readonly<Record<string, { summary: string; group?: s
   sandbox: { summary: "Decide about what programs reach", group: "Setup:" },
   plugin: { summary: "Manage plugins, which add hooks, tools, workflows, agents and skills", group: "Plugins:" },
   command: { summary: "List slash commands", group: "Plugins:" },
+  service: { summary: "Keep the daemon running over reboots", group: "The daemon:" },
   node: { summary: "Drain, resume and forget nodes of a cluster", group: "The daemon:" },
   config: { summary: "Show and change the configuration", group: "Setup:" },
   state: { summary: "Show, adopt or set aside the state in this folder", group: "Setup:" },

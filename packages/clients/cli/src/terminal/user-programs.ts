@@ -1,10 +1,10 @@
-/** Runs the user's programs that the terminal app needs: the editor for long messages, and the clipboard's tool. */
+/** Runs programs of the user: the editor for long messages, the clipboard's tool, and the manager of services. */
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 const largestImage = 5 * 1024 * 1024;
 const clipboardMs = 5_000;
@@ -38,6 +38,28 @@ function run([command = "", ...args]: readonly string[], env: Environment): Prom
     const child = spawn(command, args, { stdio: "inherit", env: env as NodeJS.ProcessEnv });
     child.once("error", reject);
     child.once("close", (code, signal) => resolve(code ?? signal ?? 1));
+  });
+}
+
+/** The exit code of a program, and what it printed; 127 if it cannot be started, as a shell reports it. */
+export function programOutput(
+  [command, ...args]: readonly [string, ...string[]],
+  { env, ms }: { env: Environment; ms: number },
+): Promise<{ code: number; output: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: env as NodeJS.ProcessEnv,
+      timeout: ms,
+    });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+      });
+    }
+    child.once("error", (error) => resolve({ code: 127, output: error.message }));
+    child.once("close", (code) => resolve({ code: code ?? 1, output }));
   });
 }
 

@@ -48,6 +48,25 @@ export const daemonCommands = {
     examples: ["aegis serve", "aegis serve --port 4321"],
     run: (cx, args): Exit => import("./serve.ts").then((it) => it.serve(cx, args)),
   }),
+  serviceInstall: command({
+    path: "service install",
+    summary: "Keep this project's daemon running over reboots",
+    options: { print: option.flag("--print", "print the file for the service manager, and change nothing") },
+    examples: ["aegis service install", "aegis service install --print"],
+    run: (cx, args): Exit => import("./service.ts").then((it) => it.install(cx, args)),
+  }),
+  serviceStatus: command({
+    path: "service status",
+    summary: "Show whether the service is installed and runs",
+    examples: ["aegis service status", "aegis service status --json"],
+    run: (cx, args): Exit => import("./service.ts").then((it) => it.status(cx, args)),
+  }),
+  serviceUninstall: command({
+    path: "service uninstall",
+    summary: "Stop the service and remove its file",
+    examples: ["aegis service uninstall"],
+    run: (cx, args): Exit => import("./service.ts").then((it) => it.uninstall(cx, args)),
+  }),
   status: command({
     path: "status",
     group,
