@@ -32,7 +32,7 @@ it("keeps unlanded work of a closed session, rescues it before a removal and res
   expect(removed.code, removed.stderr).toBe(0);
   expect(existsSync(dir)).toBe(false);
   expect(await git("worktree", "list", "--porcelain")).not.toContain(dir);
-  expect((await aegis("rescue", "list")).stdout).toMatch(/^ada .* aegis\/ada /m);
+  expect((await aegis("rescue", "list")).stdout).toMatch(/^ada .* 2 +aegis\/ada /m);
   expect((await aegis("rescue", "show", "ada")).stdout).toContain("added notes.txt");
   const { branch, dir: back } = await json<{ branch: string; dir: string }>("rescue", "restore", "ada", "--to", dir);
   expect({ branch, back }).toEqual({ branch: "refs/heads/aegis/ada", back: dir });
@@ -40,7 +40,7 @@ it("keeps unlanded work of a closed session, rescues it before a removal and res
   expect(await git("-C", dir, "status", "--porcelain")).toBe("A  staged.txt\n?? notes.txt");
   expect((await aegis("rescue", "restore", "nobody")).stderr).toContain('no rescue "nobody"');
   const { rescues } = await json<{ rescues: Rescue[] }>("rescue", "list");
-  expect(rescues).toMatchObject([{ handle: "ada", branch: "aegis/ada", skipped: [] }]);
+  expect(rescues).toMatchObject([{ handle: "ada", branch: "aegis/ada", files: 2, skipped: [] }]);
   expect((await aegis("rescue", "prune", "--yes")).stdout).toBe("dropped 0 rescues\n");
   expect((await aegis("rescue", "prune", "--days", "0", "--yes")).stdout).toBe("dropped 1 rescue\n");
   // A session that changed nothing leaves nothing behind.

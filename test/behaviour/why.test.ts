@@ -55,6 +55,10 @@ describe("the causes of a message", () => {
     const told = await promisify(execFile)(process.execPath, [cliPath, "why", passed?.id ?? ""], { cwd: dir, env });
     expect(told.stdout).toMatch(new RegExp(`message to ${second.handle}.*\\n← sent in a turn of ${first.handle}`));
     expect(told.stdout.trim().split("\n").at(-1)).toBe("← a person");
+    // A session stands for its newest message, and its whole history names each.
+    const run = (...args: string[]) => promisify(execFile)(process.execPath, [cliPath, ...args], { cwd: dir, env });
+    expect((await run("why", second.handle)).stdout).toBe(told.stdout);
+    expect((await run("history", second.handle, "--full")).stdout).toContain(`(${passed?.id}):`);
     expect((await refusal(client.call("why", { path: { message: third.id as never } }))).code).toBe("invalid");
 
     const { page, errors } = await openWeb(browser, shared.daemon);

@@ -234,7 +234,11 @@ export function sampleModel(): Model {
     run("1234ab", "brainstorm_to_spec", wry, 47.2, {
       open: [{ label: "ask", method: "askHuman", started_at: at(40) }],
     }),
-    run("9988cc", "review_branch", lucid, 400, { status: "ok", ended_at: at(218), result: "3 reviews ok, 0 blocked" }),
+    run("9988cc", "review_branch", lucid, 400, {
+      status: "ok",
+      ended_at: at(218),
+      result: { summary: "3 reviews ok, 0 blocked", report: "docs/reviews/main.md" },
+    }),
     run("7766dd", "execute_plan", brisk, 900, {
       status: "error",
       ended_at: at(822),

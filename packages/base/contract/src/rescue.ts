@@ -14,7 +14,7 @@ export const rescueSchema = z.object({
   reason: z.string(),
   branch: z.string().nullable(),
   head: z.string().nullable(),
-  /** How many files it contains. */
+  /** How many of its files differ from the commit that was checked out. */
   files: z.int(),
   /** Sockets, pipes and devices, which git cannot store. */
   skipped: z.array(z.string()),

@@ -53,6 +53,12 @@ it("run with run and send, and are completed", async () => {
   const failed = await aegis("run", "/broken");
   expect(failed.code).toBe(1);
   expect(failed.stderr).toContain("no such luck");
+  const chatOnly = await aegis("run", "/install x");
+  expect(chatOnly).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: expect.stringContaining("aegis skill install <skill>"),
+  });
   expect((await aegis("run", "/tmp/x is a path, list files")).stdout).toContain("a.md");
   expect((await aegis("__complete", "run", "/l")).stdout).toContain("/left\tWhat is left");
   const { commands, diagnostics } = await json<Listed>("command", "list");

@@ -46,7 +46,11 @@ export function reviewBranch(): Workflow<typeof input, ReviewBranchConfig> {
       const count = (verdict: Review["verdict"]) => reviews.filter((one) => one.verdict === verdict).length;
       if (count("failed") === reviews.length) throw new WorkflowError(`no reviewer delivered a review; see ${path}`);
       const counts = { ok: count("ok"), blocked: count("blocked"), unclear: count("unclear"), failed: count("failed") };
-      return { report: path, ...counts };
+      const words = Object.entries(counts).filter(([verdict, n]) => n > 0 || verdict === "ok" || verdict === "blocked");
+      const summary = words.map(
+        ([verdict, n], at) => `${n} ${at === 0 ? (n === 1 ? "review " : "reviews ") : ""}${verdict}`,
+      );
+      return { summary: summary.join(", "), report: path, ...counts };
     },
   );
 }

@@ -12,7 +12,10 @@ import { expect, it } from "vitest";
 it("reviews a branch side by side and says who failed", async () => {
   const project = await repository();
   const { run } = await project.json<{ run: RunView }>("workflow", "run", "review_branch", "--base", "main");
-  expect(run).toMatchObject({ status: "ok", result: { ok: 1, blocked: 1, unclear: 0, failed: 1 } });
+  expect(run).toMatchObject({
+    status: "ok",
+    result: { summary: "1 review ok, 1 blocked, 1 failed", ok: 1, blocked: 1, unclear: 0, failed: 1 },
+  });
   const report = await text(project, (run.result as { report: string }).report);
   expect(report).toContain("| security-reviewer | ok |\n| api-reviewer | blocked |\n| test-reviewer | failed |");
   expect(report).toContain("## api-reviewer\n\nVerdict: block\n\nnew.txt:1 breaks the contract.");

@@ -233,6 +233,9 @@ class PlaneReach {
     this.#checked = true;
     if (this.#isLazy && !(await this.#plane.reached(0, signal).catch(() => false))) return;
     if (await this.#plane.listed(0, signal).catch(() => true)) return;
+    // Some agents remember the tools of an earlier process and call them without listing them.
+    const { open, answeredAt } = this.#plane.calls();
+    if (open > 0 || answeredAt > 0) return;
     const text = `${this.#recipe.program.name} did not connect to Aegis, so this agent cannot see or call its peers.`;
     emit({ type: "notice", level: "error", text });
   }

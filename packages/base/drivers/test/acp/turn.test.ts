@@ -171,6 +171,13 @@ describe("the plane", () => {
     expect(eventsOf(await at.run(conversation, "reply"), "notice")).toHaveLength(1);
   });
 
+  test("counts as connected once a call reached it, whatever the agent listed", async () => {
+    const plane = { ...planeStub(false), calls: () => ({ open: 0, answeredAt: 1 }) };
+    const at = await seat({ plane });
+    const conversation = await at.open();
+    expect(eventsOf(await at.run(conversation, "reply"), "notice")).toEqual([]);
+  });
+
   test("that the agent never listed is an error in the first turn", async () => {
     const at = await seat({ plane: planeStub(false) });
     const conversation = await at.open();

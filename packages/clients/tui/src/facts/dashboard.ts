@@ -7,6 +7,7 @@ import { preciseDuration, shortId } from "@aegis/client/views/words.ts";
 import type { ScheduleView } from "@aegis/contract/schedule.ts";
 import type { Subagent } from "@aegis/contract/subagent.ts";
 import type { QueueView } from "@aegis/contract/task.ts";
+import { isRecord } from "@aegis/lib/is-record.ts";
 import { activityOf } from "./activity.ts";
 
 /** Lists that the daemon computes. A client reads them again when an event says that they changed. */
@@ -116,7 +117,12 @@ export function runWords(run: RunState, state: Board, now: number): RunWords {
 function outcomeOf({ status, result, error }: RunState): string | null {
   if (error !== null) return `${error.name}: ${error.message}`;
   if (status !== "ok" || result === null || result === undefined) return null;
-  return typeof result === "string" ? result : JSON.stringify(result);
+  return typeof result === "string" ? result : (summaryOf(result) ?? JSON.stringify(result));
+}
+
+/** A workflow says in `summary` of its result what a person reads first. */
+function summaryOf(result: unknown): string | null {
+  return isRecord(result) && typeof result.summary === "string" ? result.summary : null;
 }
 
 export function handleOf(state: Board, session: string): string {

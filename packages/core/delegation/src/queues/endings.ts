@@ -159,7 +159,7 @@ export class TaskEndings {
         asker,
         sender:
           ending.status === "completed"
-            ? { ...from, status: "ok", verified: isVerified(receipt) }
+            ? { ...from, status: "ok", ...(receipt === null ? {} : { verified: isVerified(receipt) }) }
             : { ...from, status: "error" },
         body: callbackBody(ending, receipt),
         cutNote: (bytes) => `the whole message is ${bytes} bytes long`,

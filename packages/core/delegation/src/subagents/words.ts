@@ -30,7 +30,7 @@ export function announcement(
   ending: SubagentEnding,
   receipt: CheckReceipt | null,
 ): string {
-  const claim = ending.status === "done" ? [isVerified(receipt) ? "verified" : "unverified"] : [];
+  const claim = ending.status === "done" && receipt !== null ? [isVerified(receipt) ? "verified" : "unverified"] : [];
   const proof = receipt === null ? [] : [receiptWords(receipt)];
   const how = [ending.status, ...claim, ...proof].join(", ");
   return `[Subagent Complete] "${row.label}" (${how}). Result: ${summary(row, ending)}`;

@@ -116,8 +116,8 @@ describe("after kill -9", () => {
         { kind: "queue", name: "work", task: cut, status: "error" },
         "interrupted: Aegis stopped while the task was running\n\nThe worker's last message was:\n\nholding one",
       ],
-      [{ kind: "queue", name: "work", task: next, status: "ok", verified: false }, "did two"],
-      [{ kind: "queue", name: "work", task: last, status: "ok", verified: false }, "did three"],
+      [{ kind: "queue", name: "work", task: next, status: "ok" }, "did two"],
+      [{ kind: "queue", name: "work", task: last, status: "ok" }, "did three"],
     ]);
     expect((await client.call("getSession", { path: { session: worker ?? "" } })).session.state).toBe("closed");
     await waitUntil("only the producer is left", async () => (await openSessions(client)).length === 1);

@@ -28,7 +28,7 @@ describe("the producer is told once", () => {
     await running(work, "a");
     work.finish("a", said("first thoughts", "m1"), said("the answer,", "m2"), said("in two parts", "m2"), completed);
     expect(await told(work)).toMatch(
-      new RegExp(`^> from queue:work · task#${id} · ok · unverified · ${stamp}\nthe answer,\n\nin two parts$`),
+      new RegExp(`^> from queue:work · task#${id} · ok · ${stamp}\nthe answer,\n\nin two parts$`),
     );
     expect(work.begun).toEqual(["a"]);
     const [end] = await eventsOfType(work.runtime.store, "task.ended");
@@ -40,7 +40,7 @@ describe("the producer is told once", () => {
     await give(work, await producer(work), "a");
     await running(work, "a");
     work.finish("a", completed);
-    expect(await told(work)).toMatch(/ok · unverified · \S+\nthe worker finished without a final message$/);
+    expect(await told(work)).toMatch(/ok · \S+\nthe worker finished without a final message$/);
   });
 
   it("of a failure, with the worker's last words", async () => {

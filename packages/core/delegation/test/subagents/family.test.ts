@@ -124,7 +124,7 @@ describe("a result finds its reader", () => {
     await f.runtime.subagents.killRun(child.run_id);
     await waitUntil("the result is passed on", async () => (await f.announcements(root)).length === 2);
     expect((await f.announcements(root)).toSorted()).toEqual([
-      '[Subagent Complete] "below" (done, unverified). Result: found it',
+      '[Subagent Complete] "below" (done). Result: found it',
       '[Subagent Complete] "child" (killed). Result: killed by a person',
     ]);
     expect(await f.row(below.run_id)).toMatchObject({ announced_to: root });

@@ -63,7 +63,7 @@ describe("after a stop in the middle of work", () => {
     const g = await restarted(f);
     expect(await g.row(below.run_id)).toMatchObject({ status: "done", result: "found it", announced_to: root });
     expect((await g.announcements(root)).toSorted()).toEqual([
-      '[Subagent Complete] "below" (done, unverified). Result: found it',
+      '[Subagent Complete] "below" (done). Result: found it',
       '[Subagent Complete] "child" (error). Result: interrupted: Aegis stopped while it was working',
     ]);
   });

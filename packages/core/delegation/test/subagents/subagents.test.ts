@@ -27,7 +27,7 @@ describe("a subagent", () => {
     await f.say(root, "I wait");
     const next = await f.turnOf(root);
     expect(next.prompt.text).toMatch(
-      /^> from substrate · \S+\n\[Subagent Complete\] "count" \(done, unverified\)\. Result: there are 7$/,
+      /^> from substrate · \S+\n\[Subagent Complete\] "count" \(done\)\. Result: there are 7$/,
     );
     expect(await f.announcements(root)).toHaveLength(1);
   });
@@ -83,7 +83,7 @@ describe("a subagent", () => {
     await f.say(child.session, "all in all: deep result");
     await f.ended(child.run_id);
     expect(await f.announcements(root)).toEqual([
-      '[Subagent Complete] "child" (done, unverified). Result: all in all: deep result',
+      '[Subagent Complete] "child" (done). Result: all in all: deep result',
     ]);
   });
 

@@ -48,7 +48,7 @@ export class Rescues {
       const [ref = "", commit = ""] = row.split(" ");
       const [session = "", at = ""] = ref.slice(rescueRefs.length + 1).split("/");
       if (!isId("ses", session)) continue;
-      const { handle, reason, branch, head, modes, skipped } = await readMeta(repository, ref);
+      const { handle, reason, branch, head, dirs, nested, skipped } = await readMeta(repository, ref);
       found.push({
         id: `${session}.${at}`,
         session,
@@ -59,7 +59,7 @@ export class Rescues {
         reason,
         head,
         branch: branch?.replace(/^refs\/heads\//, "") ?? null,
-        files: Object.keys(modes).length,
+        files: (await changedIn(repository, ref, { head, dirs, nested })).length,
         skipped: skipped.map(shown),
       });
     }
@@ -69,13 +69,7 @@ export class Rescues {
   async show(reference: string): Promise<RescueDetail> {
     const rescue = await this.#find(reference);
     const repository = await this.#repository();
-    const name =
-      rescue.head ?? (await repository.git(["hash-object", "-t", "tree", "/dev/null"])).stdout.toString().trim();
-    const { dirs, nested } = await readMeta(repository, rescue.ref);
-    // A submodule without files is an empty folder, and one with files is stored by its name: neither was deleted.
-    const folders = new Set([...dirs, ...nested].map(shown));
-    const files = await diffTrees(repository, `${name}^{tree}`, `${rescue.ref}:worktree`);
-    const changed = files.filter(({ submodule, path }) => !(submodule && folders.has(path)));
+    const changed = await changedIn(repository, rescue.ref, await readMeta(repository, rescue.ref));
     return { ...rescue, changed: changed.map(({ status, path }) => `${status} ${path}`) };
   }
 
@@ -121,4 +115,17 @@ export class Rescues {
   #repository(): Promise<Repository> {
     return openRepository(this.#options.git, this.#options.root);
   }
+}
+
+/** The files that differ from the commit that was checked out. */
+async function changedIn(
+  repository: Repository,
+  ref: string,
+  { head, dirs, nested }: { head: string | null; dirs: readonly string[]; nested: readonly string[] },
+) {
+  const base = head ?? (await repository.git(["hash-object", "-t", "tree", "/dev/null"])).stdout.toString().trim();
+  // A submodule without files is an empty folder, and one with files is stored by its name: neither was deleted.
+  const folders = new Set([...dirs, ...nested].map(shown));
+  const files = await diffTrees(repository, `${base}^{tree}`, `${ref}:worktree`);
+  return files.filter(({ submodule, path }) => !(submodule && folders.has(path)));
 }

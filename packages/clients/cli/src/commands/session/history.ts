@@ -165,7 +165,7 @@ function fullLines(event: Event, options: Omit<LineOptions, "width">): string[] 
 function partOf(event: Event): Part | null {
   switch (event.type) {
     case "message.admitted":
-      return { head: `← ${senderName(event.data.message)}:`, body: event.data.message.body };
+      return { head: `← ${senderName(event.data.message)} (${event.data.message.id}):`, body: event.data.message.body };
     case "turn.text":
       return { head: "says:", body: event.data.text };
     case "turn.thinking":

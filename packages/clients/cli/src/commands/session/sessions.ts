@@ -1,10 +1,12 @@
 /** Session commands that make one request and print its result. */
 
 import { existsSync } from "node:fs";
+import type { Client } from "@aegis/client/client.ts";
 import { daemonClient } from "@aegis/client/project/http-fetch.ts";
 import { whyWords } from "@aegis/client/views/why.ts";
 import { timeOfDay } from "@aegis/client/views/words.ts";
 import type { ApiOutput } from "@aegis/contract/api.ts";
+import { AegisError } from "@aegis/contract/errors.ts";
 import { isId, type MessageId, newId } from "@aegis/contract/ids.ts";
 import type { SessionView } from "@aegis/contract/session.ts";
 import { inspectDaemonFile } from "@aegis/lib/daemon-file.ts";
@@ -130,8 +132,17 @@ export const pool: Handler<typeof subagentCommands.pool> = async (cx) => {
 
 const shown = 80;
 
+async function newestMessage(client: Client, session: string): Promise<MessageId> {
+  const page = await client.call("listMessages", { path: { session }, query: { from: "newest", limit: 1 } });
+  const newest = page.messages.at(-1);
+  if (newest !== undefined) return newest.id;
+  throw new AegisError("not_found", `${session} has received no message`);
+}
+
 export const why: Handler<typeof sessionCommands.why> = async (cx, args) => {
-  const answer = await cx.call("why", { path: { message: args.message as MessageId } });
+  const { client } = await cx.daemon();
+  const message = isId("msg", args.message) ? args.message : await newestMessage(client, args.message);
+  const answer = await client.call("why", { path: { message } });
   cx.show(answer, () =>
     answer.links.map((link, index) => {
       const time = link.at === null ? "" : ` ${cx.style.dim(timeOfDay(link.at))}`;

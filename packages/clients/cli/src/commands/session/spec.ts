@@ -163,8 +163,8 @@ export const sessionCommands = {
     path: "why",
     group,
     summary: "Show what caused a message, back to the person or the schedule it began with",
-    arguments: { message: argument("<message>", "a message's id (msg_…)") },
-    examples: ["aegis why msg_01k5x0000000000000000000ab"],
+    arguments: { message: argument("<message>", "a message's id (msg_…), or a session for its newest message") },
+    examples: ["aegis why lucid-knuth", "aegis why msg_01k5x0000000000000000000ab"],
     run: (cx, args): Exit => import("./sessions.ts").then((it) => it.why(cx, args)),
   }),
   close: command({

@@ -12,7 +12,7 @@ export const list: Handler<typeof rescueCommands.list> = async (cx) => {
   if (answer.rescues.length === 0) return cx.show(answer, "There are no rescues.");
   const { style } = cx;
   cx.show(answer, () =>
-    table(cx, ["SESSION", "WHEN", "FILES", "BRANCH", "ID"], answer.rescues, (one) => [
+    table(cx, ["SESSION", "WHEN", "CHANGED", "BRANCH", "ID"], answer.rescues, (one) => [
       { text: one.handle, paint: style.cyan },
       relativeTime(one.at, Date.now()),
       String(one.files),
