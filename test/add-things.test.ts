@@ -169,6 +169,28 @@ const changes: readonly Change[] = [
     ],
   },
   {
+    row: "a sender kind",
+    name: "made_up_sender",
+    edits: [
+      [
+        "packages/base/contract/src/message.ts",
+        '  z.object({ kind: z.literal("substrate") })',
+        '  z.object({ kind: z.literal("made_up_sender") }),\n',
+      ],
+    ],
+    demands: [
+      "packages/clients/client/src/views/words.ts",
+      "packages/core/sessions/src/inbox/render.ts",
+      "packages/core/sessions/src/inbox/why.ts",
+    ],
+  },
+  {
+    row: "a screen of the terminal app",
+    name: "made_up_screen",
+    edits: [["packages/clients/tui/src/ui.ts", '"session" | "dashboard"', '"made_up_screen" | ']],
+    demands: ["packages/clients/tui/src/app.ts", "packages/clients/tui/src/keymap.ts"],
+  },
+  {
     row: "a channel for people",
     name: "made_up_channel",
     edits: [

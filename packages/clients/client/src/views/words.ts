@@ -71,5 +71,7 @@ export function senderName({ sender }: Pick<Message, "sender">): string {
       return sender.name;
     case "substrate":
       return sender.kind;
+    default:
+      return sender satisfies never;
   }
 }

@@ -67,6 +67,8 @@ function originOf(sender: Sender): string {
       return `group:${word(sender.group)}/broadcast:${word(sender.broadcast)}`;
     case "substrate":
       return "substrate";
+    default:
+      return sender satisfies never;
   }
 }
 

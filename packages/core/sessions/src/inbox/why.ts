@@ -61,6 +61,8 @@ class Chain {
         return this.#broadcast(sender.broadcast, from.message);
       case "substrate":
         return this.#notice(from.message);
+      default:
+        sender satisfies never;
     }
   }
 
