@@ -108,15 +108,15 @@ describe("a conversation", () => {
     await shows(bot, "you said: second");
     const [second, first] = await sessions(bot.daemon.client);
     bot.fake.say(ada, `/switch ${first?.handle}`);
-    await shows(bot, `Messages now go to ${first?.handle} (dev).`);
+    await shows(bot, "Messages now go to first (dev).");
     bot.fake.say(ada, "/sessions");
-    await shows(bot, new RegExp(`▸ ${first?.handle} \\(dev, ready\\)`));
+    await shows(bot, new RegExp(`▸ first \\(dev, ready\\) ${first?.handle}`));
     bot.fake.say(ada, "hold gate");
     await waitUntil("it works", async () =>
       (await sessions(bot.daemon.client)).some(({ state }) => state === "working"),
     );
     bot.fake.say(ada, "/stop");
-    await shows(bot, `Stopped ${first?.handle}.`);
+    await shows(bot, "Stopped first.");
     bot.fake.say(ada, "/switch nobody-here");
     await shows(bot, /no session 'nobody-here'|no session "nobody-here"|nobody-here/);
     expect(second?.handle).not.toBe(first?.handle);
