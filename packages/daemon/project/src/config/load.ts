@@ -14,6 +14,7 @@ import { type Config, resolveConfig } from "./config.ts";
 import { decodeText } from "./decode.ts";
 import { explainIssues } from "./explain.ts";
 import { type ConfigFiles, diskFiles, type ReadSources, readSources } from "./files.ts";
+import { withOtherNames } from "./other-names.ts";
 import { type ConfigProblem, sortProblems } from "./problem.ts";
 import { checkReferences, type KnownNames } from "./references.ts";
 import { checkSandboxSettings } from "./sandbox-settings.ts";
@@ -64,7 +65,9 @@ export async function loadProject(root: string, known: KnownNames, files: Config
     ...sources.problems,
     ...combined.problems,
     ...hiddenProblems(sources),
-    ...findings.map((finding) => combined.report(finding)).filter((problem) => problem !== null),
+    ...withOtherNames(combined.value, findings)
+      .map((finding) => combined.report(finding))
+      .filter((problem) => problem !== null),
   ]);
   const read = [sources.main, ...sources.overlays, sources.local].filter((source) => source !== null);
   return {

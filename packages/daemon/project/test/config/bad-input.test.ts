@@ -50,6 +50,28 @@ describe("problems in config files", () => {
     ]);
   });
 
+  it("name the key of Aegis for a key of Conduit, once", async () => {
+    const problems = await problemsIn({
+      ".aegis.yaml": [
+        "default_agent: dev", // 1
+        "agents:", // 2
+        "  dev: {harness: codex}", // 3
+        "  subagents: {enabled: true, max_spawn_depth: 2, max_children: 5, default_timeout: 300}", // 4
+        "  list: [{id: analyst, provider: opus}]", // 5
+        'skills: {enabled: true, dir: "~/.conduit/skills"}', // 6
+        'plugins: {enabled: true, dir: "~/.conduit/plugins"}', // 7
+        "",
+      ].join("\n"),
+    });
+    const here = (place: string, key: string) => `.aegis.yaml:${place} ${key}: not a key of Aegis; here it is`;
+    expect(problems.toSorted()).toEqual([
+      `${here("4:3", "agents.subagents")} subagents at the top level; an agent's own are in agents.<name>.subagents`,
+      `${here("5:3", "agents.list")} agents.<name>, a map with the id as the key`,
+      `${here("6:25", "skills.dir")} skills.dirs, a list of folders`,
+      `${here("7:26", "plugins.dir")} plugin_dirs at the top level, a list of folders`,
+    ]);
+  });
+
   it.each([
     [
       "a time without its unit",
