@@ -124,6 +124,7 @@ export function driverHost(options: DriverHostOptions = {}): DriverHost {
       announce();
     },
     processes: options.processes ?? unlistedProcesses(),
+    confined: false,
     tools: {
       list: async () => options.tools ?? [],
       refusal: (name) => options.refusals?.[name] ?? null,

@@ -10,13 +10,14 @@ import { createSession } from "../helpers/talk.ts";
 import { tempDir } from "../helpers/temp-dir.ts";
 import type { LiveHarness } from "./support/harness.ts";
 import { claudeCode } from "./support/harnesses/claude-code.ts";
+import { codex } from "./support/harnesses/codex.ts";
 import { gemini } from "./support/harnesses/gemini.ts";
 import { opencode } from "./support/harnesses/opencode.ts";
 import { turnFor } from "./support/talk.ts";
 
 const skip = reasonToSkip();
 
-const rows = [claudeCode, gemini, opencode].flatMap((harness) =>
+const rows = [claudeCode, codex, gemini, opencode].flatMap((harness) =>
   (["workspace", "strict"] as const).map((level) => ({ name: harness.harness, level, harness })),
 );
 
@@ -33,7 +34,8 @@ async function confinedProject(harness: LiveHarness, level: string) {
   const folder = await tempDir();
   const model = await harness.start(folder);
   onTestFinished(() => model.close());
-  const allow = { hosts: portsIn(model.agent), read: [folder, programs] };
+  const settings = await readFile(join(folder, "codex-home/config.toml"), "utf8").catch(() => "");
+  const allow = { hosts: portsIn([model.agent, settings]), read: [programs, ...(harness === codex ? [] : [folder])] };
   const { model: name, ...rest } = model.agent;
   const entry = { harness: harness.harness, permission: "full", ...rest, ...(name === null ? {} : { model: name }) };
   const config = { agents: { dev: { ...entry, sandbox: level, allow } } };

@@ -159,6 +159,8 @@ export interface ConversationHost {
   spontaneousTurn(events: AsyncIterable<DriverEvent>): void;
   /** Starts the programs of this session, confined as its settings say. */
   readonly processes: Processes;
+  /** Whether it confines them. A harness then runs without a sandbox of its own, which cannot start in another one. */
+  readonly confined: boolean;
   /** The plane's tools for in-process drivers. */
   readonly tools: ToolHost;
 }

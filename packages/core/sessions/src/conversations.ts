@@ -19,7 +19,6 @@ import type { Environment } from "@aegis/lib/child-env.ts";
 import type { Clock } from "@aegis/lib/clock.ts";
 import { makePrivateDirsBelow } from "@aegis/lib/files.ts";
 import { errorText, type Logger } from "@aegis/lib/log.ts";
-import type { Processes } from "@aegis/lib/process.ts";
 import { expandVariables } from "@aegis/lib/variables.ts";
 import type { SessionRow, Store } from "@aegis/store/store.ts";
 import { folderOf, joined, type SessionExtensions, type SessionFolder } from "./extensions.ts";
@@ -74,10 +73,10 @@ export type ConversationsOptions = {
   host: (
     session: SessionRow,
     tools: Toolset,
-    own: Pick<ConversationHost, "spontaneousTurn" | "processes">,
+    own: Pick<ConversationHost, "spontaneousTurn" | "processes" | "confined">,
   ) => ConversationHost;
   /** What starts the programs of a session. Throws if they must be confined and cannot be. */
-  confine: (session: SessionRow, place: ConfinedPlace) => Promise<Processes>;
+  confine: (session: SessionRow, place: ConfinedPlace) => Promise<Pick<ConversationHost, "processes" | "confined">>;
   /** The session's MCP endpoint; the second function revokes it. */
   plane: (session: SessionRow, tools: Toolset) => { address: PlaneAddress | null; revoke: () => void };
   extensions: SessionExtensions;
@@ -215,12 +214,16 @@ export class Conversations {
     const { address, revoke } = plane(session, tools);
     scope.defer(revoke);
     const given = withVariables(agent, this.#options.env, env);
-    const processes = await this.#options
+    const { processes, confined } = await this.#options
       .confine(session, { agent: given, cwd, stateDir: folder, plane: address })
       .catch((error: unknown) => {
         throw asStartFailure(error);
       });
-    const own = host(session, tools, { processes, spontaneousTurn: (events) => this.#spontaneousTurn(id, events) });
+    const own = host(session, tools, {
+      processes,
+      confined,
+      spontaneousTurn: (events) => this.#spontaneousTurn(id, events),
+    });
     const wasGated = own.gated;
     const conversation = await driver.open(
       {

@@ -71,7 +71,8 @@ export function confineSessions(
     const needs = facts?.sandbox?.({ home: homeOf(given), env: given, stateDir }) ?? null;
     const harness = { needs: needs ?? needsNothing, logins: facts?.logins ?? [], stateDir, plane };
     const found = await confine({ session: id, folder: cwd, harness });
-    if (found === processes || needs !== null) return found;
+    const isConfined = found !== processes;
+    if (!isConfined || needs !== null) return { processes: found, confined: isConfined };
     const cause = `Aegis does not confine ${facts?.program?.name ?? agent.harness} yet`;
     const fix = `set sandbox: off for the agent "${agent.slug}", or give it another harness`;
     throw new AegisError("unavailable", cause, { hint: fix, cause: new SandboxUnavailable({ cause, fix }) });

@@ -109,6 +109,7 @@ export function buildSessions(options: BuildSessionsOptions): SessionParts {
           askPerson,
           spontaneousTurn: own.spontaneousTurn,
           processes: own.processes,
+          confined: own.confined,
           hooks: hooks.conversation,
         },
         session,

@@ -26,6 +26,7 @@ export type HostOptions = {
   writes: StagedWrites;
   spontaneousTurn: ConversationHost["spontaneousTurn"];
   processes: ConversationHost["processes"];
+  confined: boolean;
   hooks: (session: SessionRow, tools: Toolset) => ConversationHooks;
   /** Calls that a skill was granted need no approval. */
   permission: AskPermission;
@@ -92,6 +93,7 @@ export function createHost(options: HostOptions, session: SessionRow, tools: Too
     },
     spontaneousTurn: options.spontaneousTurn,
     processes: options.processes,
+    confined: options.confined,
     tools: {
       list: async () => tools.specs(),
       refusal: (name) => tools.refusal(name),

@@ -50,6 +50,7 @@ function scopedHost(host: ConversationHost, refusal: (use: ToolUse) => string | 
     notice: (notice) => host.notice(notice),
     spontaneousTurn: (events) => host.spontaneousTurn(events),
     processes: host.processes,
+    confined: host.confined,
     tools: host.tools,
   };
 }

@@ -1,8 +1,12 @@
 /** The app servers in use. Conversations with the same command share one, and the last one to leave stops it. */
+import type { Processes } from "@aegis/lib/process.ts";
 import type { AskConsent, DriverDeps, SpawnCommand } from "../driver.ts";
 import { AppServer } from "./app-server.ts";
 
 export type AppServerLease = { server: AppServer; release(): Promise<void> };
+
+/** What starts a server. `alone` is the session that shares it with no other, because it is confined for that session. */
+export type ServerHost = { processes: Processes; consent: AskConsent; alone: string | null };
 
 type Shared = { server: Promise<AppServer>; users: number };
 
@@ -15,14 +19,14 @@ export class AppServers {
   }
 
   /** Throws `DriverError` when a new one cannot be started. */
-  async acquire(command: SpawnCommand, ask: AskConsent): Promise<AppServerLease> {
-    const key = JSON.stringify([command.argv, Object.entries(command.env).sort(), command.cwd]);
-    const shared = this.#shared.get(key) ?? this.#start(key, command, ask);
+  async acquire(command: SpawnCommand, host: ServerHost): Promise<AppServerLease> {
+    const key = JSON.stringify([command.argv, Object.entries(command.env).sort(), command.cwd, host.alone]);
+    const shared = this.#shared.get(key) ?? this.#start(key, command, host);
     shared.users += 1;
     const server = await shared.server;
     if (!server.alive) {
       this.#forget(key, shared);
-      return this.acquire(command, ask);
+      return this.acquire(command, host);
     }
     let isReleased = false;
     return {
@@ -54,8 +58,8 @@ export class AppServers {
     return false;
   }
 
-  #start(key: string, command: SpawnCommand, ask: AskConsent): Shared {
-    const shared: Shared = { server: AppServer.start(command, this.#deps, ask), users: 0 };
+  #start(key: string, command: SpawnCommand, { processes, consent }: ServerHost): Shared {
+    const shared: Shared = { server: AppServer.start(command, { ...this.#deps, processes }, consent), users: 0 };
     this.#shared.set(key, shared);
     shared.server.then(
       (server) => server.rpc.process.ended.then(() => this.#forget(key, shared)),

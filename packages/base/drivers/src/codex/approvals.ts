@@ -63,7 +63,9 @@ async function mayRun(asked: ApprovalQuestion): Promise<JsonFields> {
   const reading = plainReading(command, textAt(params, "cwd") ?? cwd, cwd);
   if (asked.terminals && reading === null) return refused(asked, commandRefusal);
   // A gated agent also asks about calls that it would otherwise just run. Reading the project needs no consent.
-  const settled = host.gated && reading !== null ? allowed : null;
+  // With `write`, Codex runs commands inside its own sandbox without a question, and so it does inside of Aegis's.
+  const isHeld = host.confined && asked.permission === "write";
+  const settled = isHeld || (host.gated && reading !== null) ? allowed : null;
   return { decision: decide(await judged(asked, request, settled), listAt(params, "availableDecisions")) };
 }
 

@@ -101,8 +101,12 @@ class CodexConversation implements Conversation {
   /** Throws `DriverError`. */
   async start(servers: AppServers): Promise<void> {
     const command = buildCommand(this.#spec, this.#options.command, this.#deps.env);
-    const { host } = this.#spec;
-    const lease = await servers.acquire(await host.prepareSpawn(command), () => host.consent());
+    const { host, session } = this.#spec;
+    const lease = await servers.acquire(await host.prepareSpawn(command), {
+      processes: host.processes,
+      consent: () => host.consent(),
+      alone: host.confined ? session.id : null,
+    });
     this.#lease = lease;
     const { rpc } = lease.server;
     // A thread that is still loaded sends messages before its answer is read.

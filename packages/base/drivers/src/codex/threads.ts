@@ -149,7 +149,7 @@ async function threadParams(
   const temporary = join(spec.stateDir, "tmp");
   // Codex's sandbox fails if the folder is missing.
   await makePrivateDir(temporary);
-  const { sandbox, approvalPolicy } = rights[spec.agent.permission];
+  const { sandbox, approvalPolicy } = spec.host.confined ? confinedRights(spec) : rights[spec.agent.permission];
   const profile = sandbox === workspace ? await guardedProfile(rpc, spec, temporary) : null;
   return {
     cwd: spec.cwd,
@@ -168,7 +168,11 @@ async function threadParams(
       ...profile,
       mcp_servers: { ...(await otherServers(rpc, spec, env)), ...planeConfig(spec) },
       // With the default excludes, variables like *KEY* and *TOKEN* do not reach the agent's shell.
-      shell_environment_policy: { ignore_default_excludes: false, set: { TMPDIR: temporary } },
+      shell_environment_policy: {
+        ignore_default_excludes: false,
+        // In a sandbox its `/tmp` is private already.
+        ...(spec.host.confined ? {} : { set: { TMPDIR: temporary } }),
+      },
     },
   };
 }
@@ -214,6 +218,11 @@ const rights: Record<Permission, { sandbox: string; approvalPolicy: string }> = 
   full: { sandbox: "danger-full-access", approvalPolicy: "never" },
   auto: { sandbox: "workspace-write", approvalPolicy: "on-request" },
 };
+
+/** Codex's own sandbox cannot start in another one: what it would have asked to leave that sandbox for, it asks at once. */
+function confinedRights({ agent }: ConversationSpec): { sandbox: string; approvalPolicy: string } {
+  return { ...rights.full, ...(agent.permission === "full" ? {} : { approvalPolicy: "untrusted" }) };
+}
 
 /** A plane call may wait for a person. Progress does not extend Codex's own limit of five minutes. */
 const planeTimeoutSeconds = 24 * 60 * 60;
