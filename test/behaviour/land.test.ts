@@ -1,9 +1,11 @@
 /** Work of parallel sessions lands on a branch one at a time, checked, or not at all; by the built program. */
+
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Landing } from "@aegis/contract/landing.ts";
+import type { OpenNeed } from "@aegis/contract/need.ts";
 import type { WorktreeView } from "@aegis/contract/worktree.ts";
 import { expect, it } from "vitest";
 import { aegisProject } from "../helpers/aegis.ts";
@@ -28,6 +30,12 @@ it("lands checked work, keeps out what fails its check, and leaves a dirty check
     await aegis("spawn", "dev", "--handle", handle);
     await aegis("send", handle, text, "--wait");
   }
+  const needs = async () =>
+    (await json<{ needs: OpenNeed[] }>("status")).needs.map(({ kind, handle }) => `${kind} ${handle}`);
+  expect((await needs()).sort()).toEqual(["ready ada", "ready bob", "ready eve"]);
+  expect((await aegis("status")).stdout).toMatch(
+    /^ready +write ada.txt fine \(ada\): 1 file \+1 -0, unchecked; lands on main/m,
+  );
   const landed = await aegis("land", "ada", "--check", "grep -q fine ada.txt");
   expect(landed, landed.stderr).toMatchObject({ code: 0 });
   expect(landed.stdout).toMatch(/^ada: landed on main as [0-9a-f]{12}$/m);
@@ -50,6 +58,13 @@ it("lands checked work, keeps out what fails its check, and leaves a dirty check
   expect(await git("log", "--format=%s", "-1")).toBe("Change the shared file");
   expect(await git("rev-list", "--parents", "-n", "1", "main")).toMatch(/^\S+ \S+ \S+$/);
   expect((await aegis("land", "eve")).stdout).toContain("nothing to land");
+  // What was not landed stays in the list after its session was closed, until its worktree is removed.
+  await waitUntil("bob has ended its turn", async () => (await needs()).includes("ready bob"));
+  expect(await needs()).toEqual(["ready bob"]);
+  await aegis("close", "bob");
+  expect(await needs()).toEqual(["ready bob"]);
+  expect((await aegis("worktree", "remove", "bob")).code).toBe(0);
+  expect(await needs()).toEqual([]);
   expect((await json<{ landings: Landing[] }>("land")).landings.map(({ state }) => state)).toEqual([
     "nothing",
     "landed",

@@ -31,6 +31,7 @@ import { auditSchema } from "./audit.ts";
 import { channelSchema } from "./channel.ts";
 import { type Event, eventSchemas } from "./event.ts";
 import { messageSchema, receiptSchema } from "./message.ts";
+import { needSchema } from "./need.ts";
 import { requiredLabelsSchema } from "./node.ts";
 import { missingGateSchema } from "./plugin.ts";
 import type { RouteName } from "./routes.ts";
@@ -114,6 +115,8 @@ export const statusSchema = z.object({
   needs_you: z.array(
     needsYouSchema.extend({ session: sessionIdSchema, handle: z.string(), title: z.string().default("") }),
   ),
+  /** Everything that waits for a person: asks first, then failed work, then work that is ready to land. */
+  needs: z.array(needSchema).default([]),
   last_seq: z.int(),
   memory_bytes: z.int(),
   store: z.object({

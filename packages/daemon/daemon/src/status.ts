@@ -5,6 +5,7 @@ import type { Status } from "@aegis/contract/api.ts";
 import { readLosses } from "@aegis/project/state/losses.ts";
 import { untrustedLine } from "@aegis/project/trust/trusted-settings.ts";
 import { type AttentionOptions, readAttention } from "./attention.ts";
+import { readNeeds } from "./needs.ts";
 import type { OpenProject } from "./open-project.ts";
 
 export type RunningState = {
@@ -21,11 +22,12 @@ export async function readStatus(project: OpenProject, running: RunningState): P
   const { root, stateDir, version, configService, store, trust } = project;
   // Read before the states: a turn may take the pending messages in between.
   const pending = await store.read.messages.pendingBySession();
-  const [sessions, lastSeq, health, needs_you, usage] = await Promise.all([
+  const [sessions, lastSeq, health, needs_you, needs, usage] = await Promise.all([
     store.read.sessions.countByState(),
     store.read.events.lastSeq(),
     store.health(),
     needsYou(store),
+    readNeeds(store.read),
     store.read.turns.usage(),
   ]);
   const untrusted = await configService.untrusted();
@@ -45,6 +47,7 @@ export async function readStatus(project: OpenProject, running: RunningState): P
     pending_messages: [...pending.values()].reduce((sum, count) => sum + count, 0),
     usage,
     needs_you,
+    needs,
     last_seq: lastSeq,
     memory_bytes: process.memoryUsage.rss(),
     store: {

@@ -54,6 +54,7 @@ const status: Status = {
   pending_messages: 0,
   usage: null,
   needs_you: [],
+  needs: [],
   last_seq: 0,
   memory_bytes: 1,
   store: { path: "db", bytes: 1, schema: 1, writable: true, database: null, losses: [] },

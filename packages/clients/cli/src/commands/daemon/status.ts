@@ -6,6 +6,8 @@ import { existsSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import type { Status } from "@aegis/contract/api.ts";
 import { isAegisError } from "@aegis/contract/errors.ts";
+import { headline } from "@aegis/contract/headline.ts";
+import type { OpenNeed } from "@aegis/contract/need.ts";
 import { configFileName, findProjectRoot, inspectDaemonFile, stateDir } from "@aegis/lib/daemon-file.ts";
 import { homeOf } from "@aegis/lib/home.ts";
 import { findDaemon } from "../../daemon/connection.ts";
@@ -13,7 +15,7 @@ import { attentionLine, loadingWords } from "../../format/attention.ts";
 import { channelWords } from "../../format/channel-state.ts";
 import { databaseWords } from "../../format/database.ts";
 import type { Style } from "../../format/style.ts";
-import { bytes, plural } from "../../format/text.ts";
+import { bytes, oneLine, plural } from "../../format/text.ts";
 import { relativeTime } from "../../format/time.ts";
 import { usageWords } from "../../format/usage.ts";
 import { exitCodes } from "../../terminal/context.ts";
@@ -135,7 +137,28 @@ function statusLines(answer: Status, cx: Pick<Terminal, "style">, now: number): 
   return lines;
 }
 
-function needsYouRows({ needs_you }: Status, style: Style, now: number): [string, string][] {
+/** Asks, failed work and work that is ready to land. An older daemon sends only the asks. */
+function needsYouRows(answer: Status, style: Style, now: number): [string, string][] {
+  const { needs = [] } = answer as Partial<Status>;
+  const failed = needs.filter(({ kind }) => kind === "failed");
+  const ready = needs.filter(({ kind }) => kind === "ready");
+  const name = (need: OpenNeed) => `${oneLine(headline(need))} ${style.dim(`(${need.handle})`)}`;
+  return [
+    ...askRows(answer, style, now),
+    ...failed.map((one): [string, string] => ["failed", style.red(`${name(one)}: ${oneLine(one.problem ?? "")}`)]),
+    ...ready.map((one): [string, string] => ["ready", `${name(one)}: ${readyWords(one)}`]),
+  ];
+}
+
+function readyWords({ handle, changes, check, target, problem }: OpenNeed): string {
+  const size = changes === null ? "" : `${plural(changes.files, "file")} +${changes.added} -${changes.deleted}, `;
+  const checked = check === null ? "unchecked" : `check ${check}`;
+  const where = target === null ? `aegis land ${handle} --to <branch>` : `lands on ${target}: aegis land ${handle}`;
+  const last = problem === null ? "" : ` (did not land: ${oneLine(problem)})`;
+  return `${size}${checked}; ${where}${last}`;
+}
+
+function askRows({ needs_you }: Status, style: Style, now: number): [string, string][] {
   const [first] = needs_you;
   if (first === undefined) return [];
   const asks = needs_you.reduce((sum, one) => sum + one.asks, 0);
