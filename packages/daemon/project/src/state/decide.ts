@@ -1,22 +1,72 @@
-/** A person's decision about unknown state: adopt it as shown, or set it aside. Needs no daemon. */
-import { existsSync } from "node:fs";
-import { lstat, realpath, rename, rm } from "node:fs/promises";
+/**
+ * What a person may do with unknown state: look into it without changing it, adopt it as shown, or set it aside. Needs no
+ * daemon.
+ */
+import { constants, existsSync } from "node:fs";
+import { copyFile, lstat, mkdtemp, readdir, realpath, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { Environment } from "@aegis/lib/child-env.ts";
 import { systemClock } from "@aegis/lib/clock.ts";
 import { stateDir, storePath } from "@aegis/lib/daemon-file.ts";
-import { containedPath } from "@aegis/lib/files.ts";
+import { containedPath, isErrno } from "@aegis/lib/files.ts";
 import { homeOf } from "@aegis/lib/home.ts";
 import { writeIdentity } from "@aegis/store-sqlite/identity.ts";
-import { identityOf } from "./fingerprint.ts";
-import { hideFromGit, isThere, makeStateFolder, refuseLinks } from "./folder.ts";
+import { readContents, type Waiting } from "@aegis/store-sqlite/waiting.ts";
+import { digestOf, identityOf } from "./fingerprint.ts";
+import { containedStateDir, hideFromGit, isThere, makeStateFolder, refuseLinks } from "./folder.ts";
 import { closedContent, type StatePlace } from "./hold.ts";
 import { judgeState, requireKey, type UnknownReason } from "./judge.ts";
 import { ProjectLock, takenBy } from "./lock.ts";
-import { lookIntoState } from "./look.ts";
 import { writeMarker } from "./marker.ts";
 import { newStateId, ProjectRecords } from "./project-records.ts";
+
+export type StateContents = {
+  path: string;
+  /** Identifies the exact database content that a person agrees to. Null if there is no database. */
+  digest: string | null;
+  /** The reason why it cannot be adopted, or null. */
+  problem: string | null;
+  waiting: Waiting[];
+  /** The names of the other files in the folder. */
+  files: string[];
+};
+
+/** `limit` is the number of items per kind. */
+export async function lookIntoState(root: string, limit: number): Promise<StateContents> {
+  const dir = await containedStateDir(root);
+  await refuseLinks(root);
+  const files = await readdir(dir).catch((error: unknown) => {
+    if (isErrno(error, "ENOENT")) return [];
+    throw error;
+  });
+  const others = files.filter((name) => !name.startsWith("aegis.db")).sort();
+  const path = storePath(root);
+  if (!(await isFile(path))) return { path: dir, digest: null, problem: null, waiting: [], files: others };
+  const folder = await mkdtemp(join(tmpdir(), "aegis-state-"));
+  try {
+    // The log may contain data that is not in the database yet. SQLite recreates its other side file.
+    const copy = join(folder, "aegis.db");
+    for (const suffix of ["", "-wal"])
+      if (await isFile(path + suffix)) await copyFile(path + suffix, copy + suffix, constants.COPYFILE_FICLONE);
+    const digest = await digestOf(copy);
+    return { path: dir, digest, ...readContents(copy, limit), files: others };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    const found = await lstat(path);
+    if (found.isFile()) return true;
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return false;
+    throw error;
+  }
+  throw new AegisError("unavailable", `${path} is not a file`, { hint: "set it aside with: aegis state set-aside" });
+}
 
 /**
  * Makes the state the user's if its database still has the content that was shown. Throws `conflict` if it has changed,

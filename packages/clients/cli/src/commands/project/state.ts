@@ -19,7 +19,7 @@ export const stateShow: Handler<typeof stateCommands.show> = async (cx, args) =>
     const told = owner.owner === "none" ? none : `The state in ${place.root} is yours, ${own}.`;
     return cx.show({ project: place.root, ...owner }, told);
   }
-  const { lookIntoState } = await import("@aegis/project/state/look.ts");
+  const { lookIntoState } = await import("@aegis/project/state/decide.ts");
   const contents = await lookIntoState(place.root, args.all ? mostItems : shownItems);
   cx.show({ project: place.root, ...owner, ...contents }, () => {
     tell(cx, place.root, owner.message, contents);
@@ -33,8 +33,7 @@ export const stateAdopt: Handler<typeof stateCommands.adopt> = async (cx, args) 
     const told = owner.owner === "none" ? `There is no state in ${place.root}.` : "The state is already yours.";
     return cx.show({ ok: true, adopted: false, project: place.root, ...owner }, told);
   }
-  const { lookIntoState } = await import("@aegis/project/state/look.ts");
-  const { adoptState, cannotAdopt } = await import("@aegis/project/state/decide.ts");
+  const { adoptState, cannotAdopt, lookIntoState } = await import("@aegis/project/state/decide.ts");
   const contents = await lookIntoState(place.root, shownItems);
   tell(cx, place.root, owner.message, contents);
   if (contents.problem !== null) throw cannotAdopt(place.root, contents.problem);
@@ -68,8 +67,7 @@ export async function decideState(cx: CliContext, folder: string): Promise<void>
   const { UnknownStateError } = await import("@aegis/project/state/judge.ts");
   const refusal = new UnknownStateError(place.root, owner);
   if (!cx.interactive) throw refusal;
-  const { lookIntoState } = await import("@aegis/project/state/look.ts");
-  const { adoptState, setStateAside } = await import("@aegis/project/state/decide.ts");
+  const { adoptState, lookIntoState, setStateAside } = await import("@aegis/project/state/decide.ts");
   const contents = await lookIntoState(place.root, shownItems);
   tell(cx, place.root, owner.message, contents);
   if (contents.problem === null && (await askYesNo(cx, adoptQuestion, false)) === true) {
@@ -98,7 +96,7 @@ async function ownerOf(cx: CliContext, folder: string) {
   return { place, owner: await stateOwner(place) };
 }
 
-type StateContents = Awaited<ReturnType<typeof import("@aegis/project/state/look.ts")["lookIntoState"]>>;
+type StateContents = Awaited<ReturnType<typeof import("@aegis/project/state/decide.ts")["lookIntoState"]>>;
 
 /** Characters that control a terminal or reorder its text. */
 const acting = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
