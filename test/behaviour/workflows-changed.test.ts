@@ -50,6 +50,7 @@ describe("a plugin that changes while its workflow runs", { timeout: scaled(60_0
     const project = await withPlugin(long);
     const run = await detached(project, "long");
     const ask = await asked(project);
+    expect((await project.aegis("workflow", "status")).stdout).toMatch(/^\? +long .* awaiting reply /m);
     await rm(join(project.root, file));
     expect((await untilStatus(project, run, "parked")).parked).toMatchObject({ reason: "missing" });
     await writeFile(join(project.root, file), long);

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { count, endpoint } from "./api-parts.ts";
 import { type Event, eventSchemas } from "./event.ts";
-import { runSchema, runStatusSchema, runViewSchema, stepSchema, workflowViewSchema } from "./run.ts";
+import { listedRunSchema, runSchema, runStatusSchema, runViewSchema, stepSchema, workflowViewSchema } from "./run.ts";
 import { runIdSchema } from "./schema-ids.ts";
 
 const workflowPath = z.object({ workflow: z.string().describe("a workflow's name") });
@@ -42,7 +42,7 @@ export const workflowEndpoints = {
   }),
   listRuns: endpoint("List runs, newest first", {
     query: z.object({ workflow: z.string().optional(), status: runStatusSchema.optional(), limit: count(1000, 50) }),
-    output: z.object({ runs: z.array(runSchema) }),
+    output: z.object({ runs: z.array(listedRunSchema) }),
   }),
   getRun: endpoint("Get one run and its progress", { path: runPath, output: z.object({ run: runViewSchema }) }),
   listSteps: endpoint("List the steps of a run in the order in which they started", {

@@ -90,6 +90,13 @@ export const stepSchema = z.object({
 });
 export type Step = z.infer<typeof stepSchema>;
 
+/** A run in a list. */
+export const listedRunSchema = runSchema.extend({
+  /** Open asks, for which the run waits. */
+  asks: z.array(askIdSchema).default([]),
+});
+export type ListedRun = z.infer<typeof listedRunSchema>;
+
 /** A run with additional data for clients. */
 export const runViewSchema = runSchema.extend({
   host_handle: z.string().nullable(),

@@ -2,7 +2,7 @@
 import { AegisError } from "@aegis/contract/errors.ts";
 import type { Event } from "@aegis/contract/event.ts";
 import { type AskId, isId, type RunId } from "@aegis/contract/ids.ts";
-import type { Run, RunStatus, RunView, Step } from "@aegis/contract/run.ts";
+import type { ListedRun, Run, RunStatus, RunView, Step } from "@aegis/contract/run.ts";
 import { type Engine, isHeld } from "@aegis/engine/engine.ts";
 import type { Store } from "@aegis/store/store.ts";
 import type { ReceiptViews } from "@aegis/worktrees/checks/views.ts";
@@ -31,15 +31,24 @@ export class RunViews {
     throw unknownRun(reference);
   }
 
-  list(filter: { workflow?: string | undefined; status?: RunStatus | undefined; limit: number }): Promise<Run[]> {
-    return this.#engine.list(filter);
+  async list(filter: {
+    workflow?: string | undefined;
+    status?: RunStatus | undefined;
+    limit: number;
+  }): Promise<ListedRun[]> {
+    const runs = await this.#engine.list(filter);
+    return Promise.all(
+      runs.map(async (run) => ({
+        ...run,
+        asks: run.status === "running" ? (await this.#begun(run)).flatMap((step) => askOf(step.begun)) : [],
+      })),
+    );
   }
 
   async view(reference: string): Promise<RunView> {
     const run = await this.find(reference);
     const { read } = this.#store;
-    const rows = run.ended_at === null ? await read.steps.list(run.id, { status: "begun", limit: mostOpenSteps }) : [];
-    const begun = rows.filter((row) => !isHeld(row));
+    const begun = await this.#begun(run);
     const sessions = await Promise.all((await sessionsOf(read, run.id)).map((id) => read.sessions.get(id)));
     const agents = sessions.flatMap((row) =>
       row === null ? [] : [{ session: row.id, handle: row.handle, agent: row.agent, open: row.closed_at === null }],
@@ -66,6 +75,12 @@ export class RunViews {
   async events(reference: string, page: { after: number; limit: number }): Promise<Event[]> {
     const { id } = await this.find(reference);
     return this.#store.read.events.list({ run: id, ...page });
+  }
+
+  async #begun(run: Run) {
+    if (run.ended_at !== null) return [];
+    const rows = await this.#store.read.steps.list(run.id, { status: "begun", limit: mostOpenSteps });
+    return rows.filter((row) => !isHeld(row));
   }
 
   async #cost(sessions: readonly RunView["agents"][number]["session"][]): Promise<number | null> {

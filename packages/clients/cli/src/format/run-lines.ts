@@ -1,6 +1,6 @@
 /** Workflow runs as lines. */
 import { receiptWords } from "@aegis/contract/receipt.ts";
-import type { Run, RunView, Step } from "@aegis/contract/run.ts";
+import type { ListedRun, Run, RunView, Step } from "@aegis/contract/run.ts";
 import { shortAskId } from "./ask-view.ts";
 import { type Look, type TableOptions, table } from "./columns.ts";
 import type { Style } from "./style.ts";
@@ -12,16 +12,22 @@ type BlockLook = TableOptions & { rows?: number };
 
 const glyphs: Record<Run["status"], string> = { running: "▶", parked: "‖", ok: "✓", error: "✗", cancelled: "⊘" };
 
-export function runTable(runs: readonly Run[], options: TableOptions): string[] {
+/** What a person reads as the state of a run. */
+function stateOf({ status, asks }: Pick<ListedRun, "status" | "asks">): { glyph: string; words: string } {
+  const asking = asks.length > 0 && status === "running";
+  return asking ? { glyph: "?", words: "awaiting reply" } : { glyph: glyphs[status], words: status };
+}
+
+export function runTable(runs: readonly ListedRun[], options: TableOptions): string[] {
   const { style, now } = options;
   const hasNodes = runs.some(({ node }) => node !== undefined);
   const titles = ["", "WORKFLOW", "RUN", ...(hasNodes ? ["NODE"] : []), "STATUS", "PHASE", "STARTED", "RESULT"];
   return table(options, titles, runs, (run) => [
-    { text: glyphs[run.status], paint: paintOf(run.status, style) },
+    { text: stateOf(run).glyph, paint: paintOf(run.status, style) },
     { text: run.workflow, paint: style.cyan },
     shortId(run.id),
     ...(hasNodes ? [run.node ?? "-"] : []),
-    { text: run.status, paint: paintOf(run.status, style) },
+    { text: stateOf(run).words, paint: paintOf(run.status, style) },
     run.phase ?? "-",
     relativeTime(run.created_at, now),
     outcome(run),
@@ -34,10 +40,9 @@ export function runBlock(
   more: { phases: readonly string[]; lines: readonly string[] },
   { style, columns, now, rows = Number.POSITIVE_INFINITY }: BlockLook,
 ): string[] {
-  const asking = run.asks.length > 0 && run.status === "running";
-  const status = asking ? "awaiting reply" : run.status;
+  const { glyph, words: status } = stateOf(run);
   const head = [
-    `${asking ? "?" : glyphs[run.status]} ${run.workflow} ${shortId(run.id)}`,
+    `${glyph} ${run.workflow} ${shortId(run.id)}`,
     ...(run.host_handle === null ? [] : [`host ${run.host_handle}`]),
     ...(run.node === undefined ? [] : [`node ${run.node}`]),
     status,
