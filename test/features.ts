@@ -101,6 +101,7 @@ const table: Record<string, readonly [file: string, name: string]> = {
     "shows what each turn changed, in text and JSON, and touches neither index nor HEAD",
   ],
   claims: [`${behaviour}/claims`, "refuses a write whose base was changed, and names who changed it and what"],
+  sandbox: [`${behaviour}/sandbox`, "starts nothing that must be confined and cannot be"],
   worktrees: [
     `${behaviour}/worktrees`,
     "works in a worktree with copied and linked files, a branch and ports, and leaves the project alone",
