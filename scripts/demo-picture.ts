@@ -13,12 +13,12 @@ type Shown = { text: string; at: number };
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const target = join(root, "docs", "images", "demo.svg");
-const screen = { columns: 96, rows: 26, charWidth: 7.85, lineHeight: 18, margin: 14, bar: 26 };
+const screen = { columns: 100, rows: 26, charWidth: 7.85, lineHeight: 18, margin: 14, bar: 26 };
 /** A reader needs time for a line, and no picture waits as long as a start of a daemon takes. */
 const [shortest, readable, longest, atEnd] = [150, 500, 1_200, 5_000];
 /** Paths and numbers that differ from run to run. */
 const volatile: [RegExp, string][] = [
-  [/\/\S*aegis-demo-\w+/g, "/tmp/aegis-demo"],
+  [/\/\S*aegis-demo-\w+/g, "/tmp/demo"],
   [/http:\/\/127\.0\.0\.1:\d+/g, "http://127.0.0.1:4100"],
 ];
 

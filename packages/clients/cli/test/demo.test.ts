@@ -11,7 +11,8 @@ it("plays the whole tour and cleans up", { timeout: scaled(60_000) }, async () =
   expect(code).toBe(0);
   expect(stdout).toContain("kill -9");
   expect(stdout).toContain("The end.");
-  expect(stdout).toContain("All 5 steps happened");
+  expect(stdout).toMatch(/careful[\s\S]*landed on main as [0-9a-f]{12}/);
+  expect(stdout).toContain("All 7 steps happened");
   const folder = /\/\S*aegis-demo-\w+/.exec(stdout)?.[0] ?? "";
   expect(folder).not.toBe("");
   expect(existsSync(folder)).toBe(false);

@@ -6,6 +6,7 @@ import type { Client } from "@aegis/client/client.ts";
 import { followEvents } from "@aegis/client/events.ts";
 import { daemonClient } from "@aegis/client/project/http-fetch.ts";
 import { waitForMessage } from "@aegis/client/wait.ts";
+import type { Ask } from "@aegis/contract/ask.ts";
 import type { MessageId } from "@aegis/contract/ids.ts";
 import type { SessionView } from "@aegis/contract/session.ts";
 import type { Turn } from "@aegis/contract/turn.ts";
@@ -16,11 +17,12 @@ import { signalProcess } from "../../daemon/daemon-process.ts";
 import { startDaemon } from "../../daemon/start-daemon.ts";
 import type { Handler } from "../../program/command.ts";
 import type { CliContext } from "../../terminal/context.ts";
+import { programOutput } from "../../terminal/user-programs.ts";
 import { expectThat, playTour, type Tour } from "./demo-tour.ts";
 import type { projectCommands } from "./spec.ts";
 
 export const demo: Handler<typeof projectCommands.demo> = async (cx, args) => {
-  const next = "Your turn: aegis init, then aegis chat.";
+  const next = "Your turn: aegis init, then aegis.";
   await playTour(cx, () => Stage.create(cx), { keep: args.keep, next, play });
 };
 
@@ -73,6 +75,34 @@ async function play(tour: Tour, stage: Stage): Promise<void> {
   const story = await answerOf(stage, narrator);
   tour.say(narrator.session, story);
   expectThat(story.includes("The end."), "the story must have been told to its end");
+
+  await tour.step("An agent asks before it writes", [
+    "The careful one may not write without approval, so it waits for an answer.",
+  ]);
+  // Aegis would refuse to overwrite what the writer wrote and the careful one has not read.
+  await rm(join(stage.root, "aegis-report.md"));
+  const careful = await stage.ask("careful", "write a report");
+  const ask = await stage.openAsk(careful);
+  tour.show(`? ${ask.question}`, `$ aegis answer ${careful.session.handle} allow`);
+  await stage.client.call("answerAsk", { path: { ask: ask.id }, body: { choice: "allow", digest: ask.digest } });
+  tour.say(careful.session, await answerOf(stage, careful));
+
+  if (await stage.useGit()) {
+    await tour.step("Checked work lands on your branch", [
+      "The builder works in a git worktree of its own. Its work is merged once a check succeeded on it.",
+    ]);
+    const builder = await stage.ask("builder", "write a report");
+    tour.say(builder.session, await answerOf(stage, builder));
+    const check = "grep -q 'Open work' aegis-report.md";
+    const path = { session: builder.session.id };
+    const { landing } = await stage.client.call("landSession", { path, body: { check } });
+    expectThat(landing.state === "landed", `the work of the builder must land, but it is ${landing.state}`);
+    tour.show(
+      `$ aegis land ${builder.session.handle} --check "${check}"`,
+      `landed on ${landing.target} as ${landing.next?.slice(0, 12)}`,
+    );
+    await stage.client.call("closeSession", { path });
+  }
 }
 
 async function answerOf(stage: Stage, asked: Asked): Promise<string> {
@@ -105,6 +135,7 @@ type Asked = { session: SessionView; message: MessageId };
 /** A temporary folder with its own daemon, which can be killed. */
 class Stage {
   readonly #cx: CliContext;
+  readonly #folder: string;
   readonly root: string;
   readonly goodbye = "The daemon was stopped and the folder was removed.";
   #daemon: DaemonFile | null = null;
@@ -112,22 +143,26 @@ class Stage {
   #isClosed = false;
 
   static async create(cx: CliContext): Promise<Stage> {
-    const root = await mkdtemp(join(tmpdir(), "aegis-demo-"));
+    const folder = await mkdtemp(join(tmpdir(), "aegis-demo-"));
+    const root = join(folder, "bakery");
     for (const [path, text] of Object.entries(sampleProject)) {
       await mkdir(join(root, path, ".."), { recursive: true });
       await writeFile(join(root, path), text);
     }
-    return new Stage(cx, root);
+    return new Stage(cx, folder, root);
   }
 
-  private constructor(cx: CliContext, root: string) {
+  private constructor(cx: CliContext, folder: string, root: string) {
     this.#cx = cx;
+    this.#folder = folder;
     this.root = root;
   }
 
   async start(): Promise<DaemonFile> {
     if (this.#isClosed) throw new Error("the demo has ended");
-    const there: CliContext = { ...this.#cx, cwd: this.root };
+    // Worktrees are outside a project, so the folder with the project holds them too.
+    const env = { ...this.#cx.env, XDG_DATA_HOME: join(this.#folder, "data") };
+    const there: CliContext = { ...this.#cx, cwd: this.root, env };
     const starting = startDaemon(there, this.root);
     this.#starting = starting;
     const { file } = await starting;
@@ -153,6 +188,31 @@ class Stage {
       throw new Error(`${session.handle} did not answer: its message was ${outcome.status}`);
     }
     return outcome.turn;
+  }
+
+  /** Waits until the session asks a person. */
+  async openAsk({ session }: Asked): Promise<Ask> {
+    const deadline = systemClock.now() + answerMs;
+    while (systemClock.now() < deadline) {
+      const { asks } = await this.client.call("listAsks", {});
+      const found = asks.find((ask) => ask.session === session.id);
+      if (found !== undefined) return found;
+      await systemClock.sleep(20);
+    }
+    throw new Error(`${session.handle} asked nothing`);
+  }
+
+  /** Makes the folder a git repository with everything committed. Returns false where there is no git. */
+  async useGit(): Promise<boolean> {
+    const git = (...args: string[]) =>
+      programOutput(["git", "-C", this.root, "-c", "user.name=Aegis", "-c", "user.email=demo@localhost", ...args], {
+        env: this.#cx.env,
+        ms: answerMs,
+      });
+    if ((await git("init", "-q", "-b", "main")).code !== 0) return false;
+    await writeFile(join(this.root, ".gitignore"), ".aegis/\n");
+    await git("add", "-A");
+    return (await git("commit", "-q", "-m", "The bakery")).code === 0;
   }
 
   /** Waits until the session has begun to write its answer. */
@@ -193,7 +253,7 @@ class Stage {
       while (isSameProcess(found.file) && systemClock.now() < deadline) await systemClock.sleep(20);
       if (isSameProcess(found.file)) signalProcess(found.file.pid, "SIGKILL");
     }
-    if (!keep) await rm(this.root, { recursive: true, force: true, maxRetries: 3 });
+    if (!keep) await rm(this.#folder, { recursive: true, force: true, maxRetries: 3 });
   }
 
   #running(): DaemonFile {
@@ -202,12 +262,20 @@ class Stage {
   }
 }
 
-const roles = {
+const roles: Readonly<Record<string, string>> = {
   scout: "Looks around in the project.",
   counter: "Counts what is left to do.",
   writer: "Writes reports and hands them on.",
   editor: "Reads what the others write.",
   narrator: "Takes its time.",
+  careful: "Asks before it writes.",
+  builder: "Works in a worktree of its own.",
+};
+
+/** What differs from an agent that writes in the project's folder. */
+const rights: Readonly<Record<string, readonly string[]>> = {
+  careful: ["    permission: auto"],
+  builder: ["    permission: write", "    isolation: worktree"],
 };
 
 const sampleProject: Readonly<Record<string, string>> = {
@@ -217,7 +285,7 @@ const sampleProject: Readonly<Record<string, string>> = {
     ...Object.entries(roles).flatMap(([name, description]) => [
       `  ${name}:`,
       "    harness: scripted",
-      "    permission: write",
+      ...(rights[name] ?? ["    permission: write"]),
       `    description: ${description}`,
     ]),
     "",
