@@ -1,11 +1,14 @@
 /** A team at one moment, for pictures of the terminal app and tests of its views. */
+
 import type { Card } from "@aegis/client/model/board.ts";
 import { Transcript } from "@aegis/client/model/transcript.ts";
 import type { AgentSummary } from "@aegis/contract/agent.ts";
+import type { Status } from "@aegis/contract/api.ts";
 import type { Ask } from "@aegis/contract/ask.ts";
 import type { Event } from "@aegis/contract/event.ts";
 import type { MessageId, RunId, SessionId, TaskId, TurnId } from "@aegis/contract/ids.ts";
 import type { Message } from "@aegis/contract/message.ts";
+import type { OpenNeed } from "@aegis/contract/need.ts";
 import type { Step } from "@aegis/contract/run.ts";
 import type { SessionView } from "@aegis/contract/session.ts";
 import type { QueueView } from "@aegis/contract/task.ts";
@@ -429,3 +432,36 @@ export function sampleModel(): Model {
 }
 
 export const sampleSessions = { lucid, wry, brisk, keen };
+
+/** The sample with failed work, and with work that is ready to land. */
+export function withNeeds(model: Model): Model {
+  const none = { task: null, closed: false, problem: null, changes: null, check: null, target: null };
+  const needs: OpenNeed[] = [
+    {
+      ...none,
+      kind: "failed",
+      session: sampleSessions.keen,
+      title: "Review the retry path",
+      handle: "keen-poincare",
+      agent: "reviewer",
+      since: at(90),
+      problem: "Not logged in. Run: claude /login",
+    },
+    {
+      ...none,
+      kind: "ready",
+      session: sampleSessions.brisk,
+      title: "Describe the retry in the guide",
+      handle: "shy-boole",
+      agent: "coder",
+      closed: true,
+      since: at(600),
+      changes: { files: 3, added: 41, deleted: 7, shared: 0 },
+      check: "passed",
+      target: "main",
+    },
+  ];
+  // The screens read nothing else of the status here.
+  const status = { needs, config_problems: [], untrusted: [] } as unknown as Status;
+  return { ...model, lists: { ...model.lists, status } };
+}

@@ -31,7 +31,7 @@ import { itemLines, type TranscriptLook } from "./view/transcript.ts";
 const listsOf: Readonly<Record<ScreenName, readonly ListName[]>> = {
   session: ["status"],
   dashboard: ["queues", "schedules"],
-  needs: [],
+  needs: ["status"],
   team: ["groups"],
   agents: ["agents", "skills", "plugins"],
 };

@@ -44,7 +44,16 @@ export const listSources: Readonly<Record<ListName, Source>> = {
   },
   status: {
     load: async (client) => ({ status: await client.call("status") }),
-    events: ["daemon.started", "config."],
+    events: [
+      "daemon.started",
+      "config.",
+      "session.state",
+      "session.closed",
+      "turn.ended",
+      "task.ended",
+      "land.",
+      "worktree.",
+    ],
   },
 };
 

@@ -1,12 +1,14 @@
 /** The rows of each list screen that a person can select, in the order of the screen. */
+
 import type { Card } from "@aegis/client/model/board.ts";
 import type { Hop } from "@aegis/client/model/flow.ts";
 import type { AgentSummary } from "@aegis/contract/agent.ts";
 import type { GroupView } from "@aegis/contract/group.ts";
+import type { OpenNeed } from "@aegis/contract/need.ts";
 import type { PluginView } from "@aegis/contract/plugin.ts";
 import type { SkillView } from "@aegis/contract/skill.ts";
 import { type DashboardRow, dashboard } from "./facts/dashboard.ts";
-import { needsYou, type OpenAsk } from "./facts/needs-you.ts";
+import { needsYou, type OpenAsk, otherNeeds } from "./facts/needs-you.ts";
 import { teamTree } from "./facts/team.ts";
 import type { Model } from "./model.ts";
 import type { ScreenName, Ui } from "./ui.ts";
@@ -14,6 +16,7 @@ import type { ScreenName, Ui } from "./ui.ts";
 export type ListRow =
   | DashboardRow
   | { readonly kind: "ask"; readonly key: string; readonly open: OpenAsk }
+  | { readonly kind: "need"; readonly key: string; readonly need: OpenNeed }
   | { readonly kind: "session"; readonly key: string; readonly session: Card }
   | { readonly kind: "group"; readonly key: string; readonly group: GroupView }
   | { readonly kind: "hop"; readonly key: string; readonly hop: Hop }
@@ -37,7 +40,12 @@ function allRows(screen: ScreenName, { state, lists, flow }: Model, ui: Ui): rea
       return [...bands.queues, ...bands.inFlight, ...bands.workflows, ...bands.queued, ...bands.recent];
     }
     case "needs":
-      return needsYou(state).map((open) => ({ kind: "ask", key: `ask:${open.ask.id}`, open }));
+      return [
+        ...needsYou(state).map((open): ListRow => ({ kind: "ask", key: `ask:${open.ask.id}`, open })),
+        ...otherNeeds({ lists }).map(
+          (need): ListRow => ({ kind: "need", key: `need:${need.task ?? need.session}`, need }),
+        ),
+      ];
     case "team":
       if (ui.teamView === "flow") return flow.map((hop) => ({ kind: "hop", key: `hop:${hop.seq}`, hop }));
       return [
@@ -68,6 +76,8 @@ export function nameOf(row: ListRow): string {
       return row.schedule.name;
     case "ask":
       return `${row.open.session.title} ${row.open.session.handle} ${row.open.ask.question}`;
+    case "need":
+      return `${row.need.title} ${row.need.handle}`;
     case "session":
       return `${row.session.handle} ${row.session.agent} ${row.session.title}`;
     case "group":
@@ -102,6 +112,8 @@ export function sessionOfRow(row: ListRow): string | null {
       return row.subagent.session;
     case "ask":
       return row.open.ask.session;
+    case "need":
+      return row.need.session;
     case "session":
       return row.session.id;
     case "hop":

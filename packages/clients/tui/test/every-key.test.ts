@@ -6,7 +6,7 @@ import { headline } from "@aegis/contract/headline.ts";
 import { busyModel, busyRows } from "@aegis/test/helpers/busy-team.ts";
 import { keyBytes } from "@aegis/test/helpers/key-bytes.ts";
 import { type MemoryApp, memoryApp } from "@aegis/test/helpers/memory-terminal.ts";
-import { sampleSessions } from "@aegis/test/helpers/sample-team.ts";
+import { sampleSessions, withNeeds } from "@aegis/test/helpers/sample-team.ts";
 import { waitUntil } from "@aegis/test/helpers/wait-until.ts";
 import { describe, expect, it } from "vitest";
 import { createKeymap } from "../src/main.ts";
@@ -128,6 +128,13 @@ const cases: Readonly<Record<string, Case | (() => Case)>> = {
       },
     ]),
   ),
+  "need.land": {
+    model: withNeeds,
+    at: on("needs", `need:${sampleSessions.brisk}`),
+    effect: shows("Land on main?"),
+    next: "y",
+    last: calls("landSession"),
+  },
   "ask.show": { at: on("needs", "ask:ask_01hzone"), effect: shows("The whole ask") },
 
   "select.up": () => moves(running),

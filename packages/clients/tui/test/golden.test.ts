@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type MemoryOptions, memoryApp } from "@aegis/test/helpers/memory-terminal.ts";
-import { sampleModel, sampleSessions } from "@aegis/test/helpers/sample-team.ts";
+import { sampleModel, sampleSessions, withNeeds } from "@aegis/test/helpers/sample-team.ts";
 import { visibleWidth } from "@earendil-works/pi-tui/dist/utils.js";
 import { expect, it } from "vitest";
 
@@ -30,6 +30,10 @@ const screens: Readonly<Record<string, Show>> = {
     app.update({ selected: { dashboard: "run:run_01hz0abcde" } });
   },
   "needs-you": (app) => app.show("needs"),
+  "needs-ready": (app) => {
+    app.show("needs");
+    app.select("last");
+  },
   team: (app) => app.show("team"),
   flow: (app) => {
     app.show("team");
@@ -58,7 +62,7 @@ const cases = Object.entries(screens).flatMap(([name, show]) =>
 it.each(cases)("draws $name at $size", async ({ name, size, show }) => {
   process.env.TZ = "UTC";
   const [columns, rows] = sizes[size as keyof typeof sizes];
-  const memory = memoryApp(sampleModel(), { columns, rows });
+  const memory = memoryApp(name === "needs-ready" ? withNeeds(sampleModel()) : sampleModel(), { columns, rows });
   show(memory.app);
   const drawn = memory.drawn();
   expectGolden(`${name}-${size}`, drawn);

@@ -1,9 +1,11 @@
 /** Answers to asks. An answer carries the digest of what was shown, so a changed ask is never answered by mistake. */
+import type { ApiOutput } from "@aegis/contract/api.ts";
 import type { Ask } from "@aegis/contract/ask.ts";
 import type { App } from "../app-api.ts";
 import { createTheme } from "../theme.ts";
 import { askLines } from "../view/needs-you.ts";
 import type { Action } from "./action.ts";
+import { onRow } from "./on-row.ts";
 
 const wholeWidth = 100;
 
@@ -84,4 +86,22 @@ export const askActions: readonly Action[] = [
       app.text("The whole ask", askLines(look, ask, wholeWidth).join("\n"));
     },
   },
+  onRow(
+    { id: "need.land", title: "land", layer: "needs", keys: ["l"], hint: 0.6, kind: "need" },
+    (app, { need }) => {
+      const { session, target, title } = need;
+      if (session === null) return;
+      const check = need.check === "passed" ? "Its check passed." : "No check has passed on it.";
+      app.confirm(`Land on ${target}?`, [title, `It becomes one commit. ${check}`], () =>
+        app.attempt(app.client.call("landSession", { path: { session }, body: {} }).then(landed)),
+      );
+    },
+    ({ need }) => need.kind === "ready" && need.target !== null,
+  ),
 ];
+
+/** A landing that did not succeed is an answer, too. */
+function landed({ landing }: ApiOutput<"landSession">): void {
+  const { state, detail, target } = landing;
+  if (state !== "landed" && state !== "nothing") throw new Error(`not landed on ${target}: ${detail ?? state}`);
+}

@@ -1,8 +1,10 @@
-/** Every open ask of every session, longest wait first. */
+/** What waits for a person: every open ask, longest wait first, then failed work and work that is ready to land. */
 
 import type { Board, Card } from "@aegis/client/model/board.ts";
 import { textField } from "@aegis/client/views/tool-words.ts";
 import type { Ask } from "@aegis/contract/ask.ts";
+import type { OpenNeed } from "@aegis/contract/need.ts";
+import type { Model } from "../model.ts";
 
 export type OpenAsk = { readonly ask: Ask; readonly session: Card };
 
@@ -13,6 +15,16 @@ export function needsYou(board: Board): OpenAsk[] {
       return session === undefined ? [] : [{ ask, session }];
     })
     .sort((a, b) => a.ask.created_at - b.ask.created_at);
+}
+
+/** What the daemon lists besides the asks, which events tell at once. */
+export function otherNeeds({ lists }: Pick<Model, "lists">): readonly OpenNeed[] {
+  return (lists.status?.needs ?? []).filter(({ kind }) => kind !== "ask");
+}
+
+/** How many wait; the screen "needs you" has as many rows. */
+export function needCount(model: Pick<Model, "state" | "lists">): number {
+  return needsYou(model.state).length + otherNeeds(model).length;
 }
 
 /** The action in one line: what would really run, not how the agent describes it. */

@@ -4,7 +4,7 @@ import { headline } from "@aegis/contract/headline.ts";
 import { plainLine } from "@aegis/lib/plain-text.ts";
 import { visibleWidth } from "@earendil-works/pi-tui/dist/utils.js";
 import { activityOf } from "../facts/activity.ts";
-import { needsYou } from "../facts/needs-you.ts";
+import { needCount } from "../facts/needs-you.ts";
 import { openSessions } from "../facts/team.ts";
 import type { ViewContext } from "./context.ts";
 import { cell, ends, type Size } from "./layout.ts";
@@ -15,7 +15,7 @@ export type Hint = { readonly keys: string; readonly title: string };
 
 export function tabRow({ model, ui, theme }: ViewContext, width: number): string {
   const sessions = openSessions(model.state);
-  const waiting = needsYou(model.state).length;
+  const waiting = needCount(model);
   const right = waiting === 0 ? "" : theme.paint("wait", `? ${waiting} need${waiting === 1 ? "s" : ""} you `);
   const room = width - visibleWidth(right) - 2;
   const tabs = sessions.map((session, index) => {

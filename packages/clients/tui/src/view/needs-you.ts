@@ -1,9 +1,10 @@
 /** Every open ask, and the selected one in full: what would run, who asks, and why. */
 
-import { age, runningTime } from "@aegis/client/views/words.ts";
+import { age, plural, runningTime } from "@aegis/client/views/words.ts";
 import type { Ask } from "@aegis/contract/ask.ts";
 import { headline } from "@aegis/contract/headline.ts";
 import type { Sender } from "@aegis/contract/message.ts";
+import type { OpenNeed } from "@aegis/contract/need.ts";
 import { plain, plainLine } from "@aegis/lib/plain-text.ts";
 import { boundBlock } from "../facts/blocks.ts";
 import { askAction } from "../facts/needs-you.ts";
@@ -17,21 +18,59 @@ export function needsYouView(cx: ViewContext, width: number, height: number): st
   const rows = rowsOf("needs", cx.model, cx.ui);
   const head = `${theme.paint("title", "NEEDS YOU")}  ${rows.length}`;
   const selected = selectedRow(rows, cx.ui);
-  if (selected === null || selected.kind !== "ask")
-    return fill([head, "", theme.paint("dim", "No agent waits for you.")], height);
+  if (selected === null) return fill([head, "", theme.paint("dim", "Nothing waits for you.")], height);
   const at = rows.indexOf(selected);
   const list = around(rows, at, Math.max(1, Math.min(rows.length, Math.floor(height / 3)))).shown;
   const above = [head, ...list.map((row) => askRow(cx, row, row === selected, width))];
+  if (selected.kind === "need") return fill([...above, ...needDetail(cx, selected.need, width)], height);
+  if (selected.kind !== "ask") return fill(above, height);
   return fill([...above, ...askDetail(cx, selected.open.ask, width, height - above.length)], height);
 }
 
 function askRow(cx: ViewContext, row: ListRow, isSelected: boolean, width: number): string {
+  if (row.kind === "need") return needRow(cx, row.need, isSelected, width);
   if (row.kind !== "ask") return "";
   const { ask, session } = row.open;
   const kind = ask.tool ?? ask.kind;
   const line = `${cell(headline(session), Math.max(16, Math.floor(width / 3)))} · ${plainLine(session.agent)} · ${plainLine(kind)} · ${plainLine(askAction(ask))}`;
   const text = ends(`${isSelected ? "▸" : " "} ${line}`, age(cx.clock() - ask.created_at), width);
   return isSelected ? cx.theme.paint("bold", text) : text;
+}
+
+const needMarks = { failed: { glyph: "✗", role: "error" }, ready: { glyph: "✓", role: "ok" } } as const;
+
+function needRow(cx: ViewContext, need: OpenNeed, isSelected: boolean, width: number): string {
+  if (need.kind === "ask") return "";
+  const { glyph, role } = needMarks[need.kind];
+  const title = cell(headline(need), Math.max(16, Math.floor(width / 3)));
+  const words = need.kind === "failed" ? plainLine(need.problem ?? "failed") : readyWords(need);
+  const agent = need.agent === null ? "" : ` · ${plainLine(need.agent)}`;
+  const line = `${isSelected ? "▸" : " "} ${cx.theme.paint(role, glyph)} ${title}${agent} · ${words}`;
+  const text = ends(line, age(cx.clock() - need.since), width);
+  return isSelected ? cx.theme.paint("bold", text) : text;
+}
+
+function readyWords({ changes, check, target }: OpenNeed): string {
+  const size = changes === null ? [] : [`${plural(changes.files, "file")} +${changes.added} −${changes.deleted}`];
+  const where = target === null ? "no branch to land on" : `lands on ${plainLine(target)}`;
+  return [...size, check === null ? "unchecked" : `check ${check}`, where].join(" · ");
+}
+
+function needDetail({ theme }: ViewContext, need: OpenNeed, width: number): string[] {
+  const name = need.kind === "failed" ? "FAILED" : "READY";
+  const row = (label: string, text: string) =>
+    wrap(text, Math.max(10, width - 10)).map(
+      (line, index) => `${theme.paint("dim", (index === 0 ? label : "").padEnd(9))} ${line}`,
+    );
+  return [
+    `${theme.paint("title", name)}  ${cell(headline(need), width - name.length - 2)}`,
+    ...row("who", `${plainLine(need.handle)}${need.agent === null ? "" : `, agent ${plainLine(need.agent)}`}`),
+    ...(need.kind === "failed" ? [] : row("work", readyWords(need))),
+    ...(need.problem === null ? [] : row("problem", plain(boundBlock(need.problem)))),
+    ...(need.closed
+      ? row("session", "is closed; its work stays here until it is landed or its worktree is removed")
+      : []),
+  ];
 }
 
 /** All of it fits, or a row says how to see the rest: a person must not answer what they did not see. */
