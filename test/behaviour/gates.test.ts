@@ -197,6 +197,19 @@ it("lets a person who disables a plugin give up its gates, and says so", async (
   expect(await talk(client, id, "list secret")).toContain("kept secret");
 });
 
+it("keeps a gate closed whose plugin is deleted together with the record", async () => {
+  const project = await guarded();
+  const client = await clientOf(project);
+  const { id } = await createSession(client);
+  expect(await talk(client, id, "list secret")).toContain("kept secret");
+  const record = join(project.env.HOME ?? "", ".aegis", "gates.json");
+  await rm(record);
+  await rm(join(project.root, ".aegis/plugins/house"), { recursive: true });
+  await waitUntil("the gate is missing", async () => (await missing(client)).length > 0);
+  expect(await talk(client, id, "list secret")).toContain("guards this");
+  expect(await readFile(record, "utf8")).toContain('"house"');
+});
+
 it("refuses every tool while the record cannot be read", async () => {
   const project = await guarded();
   // A session exists once all plugins are loaded, and `up` ends earlier.

@@ -48,6 +48,8 @@ export class GateStore {
   readonly path: string;
   readonly #options: GateStoreOptions;
   readonly #file: ProjectsFile<Record<string, GateRecord>>;
+  /** What this process last read or wrote. */
+  #known: GateRecords = {};
 
   constructor(options: GateStoreOptions) {
     this.path = options.path;
@@ -61,9 +63,17 @@ export class GateStore {
     });
   }
 
-  /** Keyed by plugin. Throws `invalid` if the file is unusable: it is then unknown which calls are guarded. */
+  /**
+   * Keyed by plugin. Throws `invalid` if the file is unusable: it is then unknown which calls are guarded. Aegis never
+   * removes the entry of a project, so one that has vanished was removed by another program: it is written again.
+   */
   async read(): Promise<GateRecords> {
-    return (await this.#file.get(this.#options.root)) ?? {};
+    const found = await this.#file.get(this.#options.root);
+    if (found === undefined && Object.keys(this.#known).length > 0) {
+      const known = this.#known;
+      await this.#update((records) => ({ ...known, ...records }));
+    } else this.#known = found ?? {};
+    return this.#known;
   }
 
   /** Durable when it resolves. */
@@ -99,7 +109,8 @@ export class GateStore {
   async #update(change: (records: GateRecords) => GateRecords): Promise<void> {
     await this.#file.update(this.#options.root, (before = {}) => {
       const next = { ...change(before) };
-      return Object.keys(next).length === 0 ? null : next;
+      this.#known = next;
+      return next;
     });
   }
 }
