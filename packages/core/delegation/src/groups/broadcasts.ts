@@ -25,7 +25,7 @@ import type { Inbox } from "@aegis/sessions/inbox/inbox.ts";
 import type { Sessions } from "@aegis/sessions/sessions.ts";
 import { until } from "@aegis/sessions/until.ts";
 import type { Store, StoreTx } from "@aegis/store/store.ts";
-import type { Transact } from "@aegis/store/transact.ts";
+import { type Transact, whileAway } from "@aegis/store/transact.ts";
 import { answerEvents } from "../work/session-events.ts";
 import { liveGroup, newestGroup } from "./find.ts";
 import type { ReducerTable } from "./reducers.ts";
@@ -127,6 +127,7 @@ export class Broadcasts {
   /** Stores replies as they arrive. Returns a function that stops it. */
   follow(): () => void {
     const { store } = this.#options;
+    const end = new AbortController();
     const stopCounting = store.onCommit(
       (events) => {
         for (const event of events)
@@ -137,7 +138,7 @@ export class Broadcasts {
     );
     const stopNoticing = store.onCommit(
       (events) => {
-        for (const { session } of events) if (session !== null) void this.#noticeEnd(session);
+        for (const { session } of events) if (session !== null) void this.#noticeEnd(session, end.signal);
       },
       [...answerEvents],
       "own",
@@ -146,6 +147,7 @@ export class Broadcasts {
     return () => {
       stopCounting();
       stopNoticing();
+      end.abort();
     };
   }
 
@@ -240,12 +242,15 @@ export class Broadcasts {
     return this.#fresh(id);
   }
 
-  async #noticeEnd(session: SessionId): Promise<void> {
-    const { store, log } = this.#options;
-    try {
+  /** A reply that is not noticed now is noticed only by the next read of the broadcast: nothing else looks for it. */
+  async #noticeEnd(session: SessionId, signal: AbortSignal): Promise<void> {
+    const { store, clock, log } = this.#options;
+    const notice = async () => {
       for (const id of await store.read.broadcasts.waitingFor(session)) await this.#fresh(id);
+    };
+    try {
+      await whileAway(notice, { clock, log, signal, what: "a reply to a group", details: { session } });
     } catch (error) {
-      // The next read of the broadcast, or the next daemon start, derives it again.
       log.warn("a reply to a group could not be stored yet", { session, error: errorText(error) });
     }
   }
