@@ -13,7 +13,7 @@ import type { AppOptions } from "./app-options.ts";
 import { checkedRow } from "./checked.ts";
 import { Composer } from "./composer.ts";
 import { dialogKey } from "./dialogs.ts";
-import { newestSession } from "./facts/team.ts";
+import { firstSession } from "./facts/team.ts";
 import { helpText, hintsFor, openPalette } from "./guide.ts";
 import { keyName } from "./keymap.ts";
 import type { ListName } from "./lists.ts";
@@ -190,7 +190,7 @@ export class TerminalApp implements App, Component {
     const open = this.ui.session === null ? undefined : state.cards[this.ui.session];
     // A session that this app started is open before its first event arrives.
     if (this.ui.session !== null && open?.state !== "closed") return;
-    const next = newestSession(state);
+    const next = firstSession(state);
     if (next !== null && this.ui.screen === "session") this.openSession(next.id);
     else if (open !== undefined) this.update({ session: null });
   }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { boundBlock, splitBlocks } from "../src/facts/blocks.ts";
 import { dashboard, runWords } from "../src/facts/dashboard.ts";
 import { askAction, needsYou } from "../src/facts/needs-you.ts";
-import { newestSession, teamTree } from "../src/facts/team.ts";
+import { firstSession, teamTree } from "../src/facts/team.ts";
 
 const { state, lists } = sampleModel();
 
@@ -55,7 +55,7 @@ it("lists asks by how long they wait, with the action itself", () => {
   ]);
 });
 
-it("puts subagents below their parents, and opens the newest session that a person started", () => {
+it("puts subagents below their parents, and opens the session that waits longest, else the newest that a person started", () => {
   expect(teamTree(state).map(({ session, depth }) => [session.handle, depth])).toEqual([
     ["lucid-hertz", 0],
     ["shy-boole", 1],
@@ -63,7 +63,8 @@ it("puts subagents below their parents, and opens the newest session that a pers
     ["brisk-volta", 0],
     ["keen-poincare", 0],
   ]);
-  expect(newestSession(state)?.handle).toBe("brisk-volta");
+  expect(firstSession(state)?.handle).toBe("wry-hopper");
+  expect(firstSession({ ...state, asks: [] })?.handle).toBe("brisk-volta");
 });
 
 describe("blocks", () => {

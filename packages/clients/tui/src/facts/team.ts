@@ -4,6 +4,7 @@ import type { Card } from "@aegis/client/model/board.ts";
 import type { Team } from "@aegis/client/model/team.ts";
 import type { Subagent } from "@aegis/contract/subagent.ts";
 import { type Activity, activityOf } from "./activity.ts";
+import { needsYou } from "./needs-you.ts";
 
 export type TeamRow = {
   readonly session: Card;
@@ -41,8 +42,13 @@ export function teamTree(team: Team): TeamRow[] {
   return rows;
 }
 
-/** The session that a person most likely wants to see: the newest one that no task, run or other session started. */
-export function newestSession(team: Team): Card | null {
+/**
+ * The session that a person most likely wants to see: the one that waits longest for an answer, else the newest one that
+ * no task, run or other session started.
+ */
+export function firstSession(team: Team): Card | null {
+  const [asking] = needsYou(team);
+  if (asking !== undefined && asking.session.state !== "closed") return asking.session;
   const workers = new Set(Object.values(team.tasks).map(({ worker }) => worker));
   const open = openSessions(team);
   return open.findLast(({ id, parent }) => parent === null && !workers.has(id)) ?? open.at(-1) ?? null;
