@@ -15,10 +15,10 @@ it.skipIf(process.platform !== "linux")("shows asks as plain text", timeout, asy
   const project = await testProject({ ...obedient, ".aegis.yaml": config, "bin/notify-send": program });
   await chmod(join(project.dir, "bin/notify-send"), 0o755);
   const { client } = await project.start({ env: { PATH: `${join(project.dir, "bin")}:/usr/bin:/bin` } });
-  const { session } = await client.call("createSession", { body: { prompt: "may you <b>--deploy</b>" } });
+  await client.call("createSession", { body: { prompt: "may you <b>--deploy</b>" } });
   const shown = () => readFile(join(project.dir, "bin/shown"), "utf8").catch(() => "");
   await waitUntil("a notification was shown", async () => (await shown()).includes("\n"));
-  expect(await shown()).toBe(`--app-name=Aegis|--|${session.handle} asks|May I &lt;b&gt;--deploy&lt;/b&gt;?|\n`);
+  expect(await shown()).toBe(`--app-name=Aegis|--|may you --deploy asks|May I &lt;b&gt;--deploy&lt;/b&gt;?|\n`);
   expect((await client.call("status")).channels).toMatchObject([{ name: "desktop", state: "ok" }]);
 });
 

@@ -59,7 +59,7 @@ it("attaches without a terminal: says which agent and why, prints events, stops 
   const { code, stdout, stderr } = await attached.ended;
   expect(code).toBe(0);
   for (const line of stdout.trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("type");
-  expect(stderr).toContain("because this command started it");
+  expect(stderr).toContain("This command started the daemon, so it stops it");
   expect(isRunning(pid)).toBe(false);
 });
 
