@@ -1,4 +1,8 @@
+import { tmpdir } from "node:os";
 import { defineConfig } from "vitest/config";
+
+// Codex starts the system's bubblewrap for its commands, which then see a /dev of their own: not a folder in /dev/shm.
+process.env.AEGIS_TEST_FOLDER ??= tmpdir();
 
 /** The real agent CLIs against fake model servers on loopback. Install them first: npm ci in this folder. */
 export default defineConfig({
