@@ -31,5 +31,8 @@ it("follows a run from its start over its steps and checkpoints to its end", () 
   ];
   const end = rest.reduce(reduce, middle);
   expect(end.runs[run]).toMatchObject({ status: "ok", phase: "half", result: 7, open: [], steps_done: 1, ended_at: 8 });
+  // A run that waits goes on to wait after a restart: the step that had begun is not told again.
+  const waits = reduce(middle, event("run.resumed", { ...of, steps: 0, phase: null }));
+  expect(waits.runs[run]).toMatchObject({ status: "running", open: [{ label: "bash ls" }] });
   expect(reduce(emptyState(), event("run.log", { ...of, level: "info", text: "x", place: null })).runs).toEqual({});
 });

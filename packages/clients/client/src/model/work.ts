@@ -44,8 +44,8 @@ const linesKept = 200;
 function reduceRun(run: RunState, event: Exclude<RunEvent, EventOf<"run.started">>): RunState {
   switch (event.type) {
     case "run.resumed":
-      // Interrupted steps start again.
-      return { ...run, status: "running", phase: event.data.phase, ended_at: null, open: [] };
+      // Steps that had begun go on, and no event tells them again.
+      return { ...run, status: "running", phase: event.data.phase, ended_at: null };
     case "run.step": {
       const { label, method, status } = event.data;
       if (status === "begun") return { ...run, open: [...run.open, { label, method, started_at: event.at }] };
@@ -58,7 +58,8 @@ function reduceRun(run: RunState, event: Exclude<RunEvent, EventOf<"run.started"
     case "run.log":
       return { ...run, lines: [...run.lines, event.data.text].slice(-linesKept) };
     case "run.parked":
-      return { ...run, status: "parked", open: [] };
+      // Code that fits no more may give up its steps. Those that remain are in the list of runs.
+      return { ...run, status: "parked", open: event.data.reason === "diverged" ? [] : run.open };
     case "run.ended": {
       const { status, result, error } = event.data;
       return { ...run, status, result, error, ended_at: event.at, open: [] };
