@@ -35,6 +35,8 @@ export function shortenTitle(line: string, maxLength: number): string {
 
 /** Marks that hide or reorder text; the joiner inside an emoji is kept. */
 const invisible = /[\u00AD\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/gu;
+/** The label of the whole text, as broadcasts have it. */
+const label = /^(?:objective|task|goal|request):\s*(\S)/i;
 const greeting = /^(hi|hello|hey|dear|good (morning|afternoon|evening)|thanks|thank you)\b.{0,24}$/i;
 
 /** Lines outside code blocks and comments; those inside code blocks if there are no others. */
@@ -64,7 +66,7 @@ function withoutMarkup(line: string): string {
     .replace(/(?<!\w)([*_])(?=\S)([^*_]*\S)\1(?!\w)/g, "$2")
     .replace(/^[|=~`*_-]+|[|=~`*]+$/g, "")
     .replace(/\s+/g, " ");
-  return unquoted(plain);
+  return unquoted(plain.replace(label, "$1"));
 }
 
 function flat(line: string): string {

@@ -14,6 +14,8 @@ describe("a title from a text", () => {
     ["<!-- a note -->\n<task>Do it now</task>", "Do it now"],
     ["Hello,\n\nplease translate the README", "please translate the README"],
     ["hi", "hi"],
+    ["objective: Should the parser read comments?", "Should the parser read comments?"],
+    ["Task:\nfix it", "Task:"],
     ["---\n\n***\n", ""],
     ['"Say it"', "Say it"],
     ["a\u202Eb\u200Bc \u0007d", "abc d"],
