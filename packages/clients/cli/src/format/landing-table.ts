@@ -14,7 +14,8 @@ export function landingTable(landings: readonly LandingView[], options: TableOpt
     { text: "COMMIT", spare: 0 },
     { text: "CHECK", spare: 2 },
     "SESSION",
-    { text: "LANDING", spare: 3 },
+    // Commands take it, so it is never left out.
+    "LANDING",
   ];
   return table(options, titles, landings, (one) => [
     { text: headline(one), paint: style.bold },
