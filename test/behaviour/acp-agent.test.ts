@@ -107,7 +107,7 @@ it("sends resources and images, and refuses what no agent can take", async () =>
   await expect(audio).rejects.toMatchObject({ code: -32602 });
 });
 
-it("asks every editor; the first answer wins and the other card is closed", async () => {
+it("asks every editor; the first answer wins and the other card is closed", { tags: "slow" }, async () => {
   const at = await project();
   const one = await acpEditor(at, { name: "one" });
   const session = await one.newSession();
@@ -137,7 +137,7 @@ it("asks every editor; the first answer wins and the other card is closed", asyn
   expect(two.text("agent_thought_chunk")).toBe("I had better ask.");
 });
 
-it("shows what a subagent asks in the thread above it", async () => {
+it("shows what a subagent asks in the thread above it", { tags: "slow" }, async () => {
   const at = await project();
   const editor = await acpEditor(at, { name: "Zed" });
   const session = await editor.newSession();
@@ -151,7 +151,7 @@ it("shows what a subagent asks in the thread above it", async () => {
   await waitUntil("the card is withdrawn", () => editor.cards[0]?.withdrawn === true);
 });
 
-it("carries the editor's own answer back, bound to the action that it showed", async () => {
+it("carries the editor's own answer back, bound to the action that it showed", { tags: "slow" }, async () => {
   const at = await project();
   const editor = await acpEditor(at, { name: "Zed", decide: () => "deny" });
   const session = await editor.newSession();
@@ -161,7 +161,7 @@ it("carries the editor's own answer back, bound to the action that it showed", a
   expect(asks).toMatchObject([{ settled_by: "acp:zed", answer: { choice: "deny" } }]);
 });
 
-it("cancels a turn, and reports a failed one with its reason", async () => {
+it("cancels a turn, and reports a failed one with its reason", { tags: "slow" }, async () => {
   const at = await project();
   const editor = await acpEditor(at);
   const session = await editor.newSession();
@@ -175,7 +175,7 @@ it("cancels a turn, and reports a failed one with its reason", async () => {
   await expect(editor.prompt(session, "fail")).rejects.toMatchObject({ code: -32603, message: "the model is gone" });
 });
 
-it("keeps the session when the editor is killed, and shows all of it once on load", async () => {
+it("keeps the session when the editor is killed, and shows all of it once on load", { tags: "slow" }, async () => {
   const at = await project();
   const one = await acpEditor(at);
   const session = await one.newSession();
@@ -197,7 +197,7 @@ it("keeps the session when the editor is killed, and shows all of it once on loa
   expect(two.text("agent_message_chunk").match(/holding door/g)).toHaveLength(1);
 });
 
-it("closes a session that was never used, and keeps one that was", async () => {
+it("closes a session that was never used, and keeps one that was", { tags: "slow" }, async () => {
   const at = await project();
   const editor = await acpEditor(at);
   const [used, unused] = [await editor.newSession(), await editor.newSession()];
@@ -227,7 +227,9 @@ it("selects agents by mode, by option and with --agent, until the first turn", a
   await expect(unknown).rejects.toMatchObject({ code: -32002 });
 });
 
-it("shows a model's usage, passes images on, forks, and changes the model between turns", async () => {
+it("shows a model's usage, passes images on, forks, and changes the model between turns", {
+  tags: "slow",
+}, async () => {
   const models = await fakeModels(openaiChatWire, () => ({ text: "seen" }));
   const at = await aegisProject({ ".aegis.yaml": nativeConfig(models) });
   const editor = await acpEditor(at);
@@ -252,7 +254,9 @@ it("shows a model's usage, passes images on, forks, and changes the model betwee
   expect(JSON.stringify(models.requests.at(-1)?.body)).toContain("what is this?");
 });
 
-it("tells the editor when the daemon is killed during a prompt, and the session continues", async () => {
+it("tells the editor when the daemon is killed during a prompt, and the session continues", {
+  tags: "slow",
+}, async () => {
   const at = await project();
   const editor = await acpEditor(at);
   const session = await editor.newSession();
@@ -272,7 +276,9 @@ it("tells the editor when the daemon is killed during a prompt, and the session 
   expect((await editor.prompt(session, "and now?")).stopReason).toBe("end_turn");
 });
 
-it("shows a question as a form where the editor has forms, and as choices where it has none", async () => {
+it("shows a question as a form where the editor has forms, and as choices where it has none", {
+  tags: "slow",
+}, async () => {
   const at = await project();
   const form = await acpEditor(at, {
     capabilities: { elicitation: { form: {} } },

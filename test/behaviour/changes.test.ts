@@ -86,7 +86,9 @@ async function ended(daemon: Daemon, session: string): Promise<void> {
   });
 }
 
-it("attributes changes in a shared folder to the session that reported them, or to all that were working", async () => {
+it("attributes changes in a shared folder to the session that reported them, or to all that were working", {
+  tags: "slow",
+}, async () => {
   const project = await testProject(writingAgent);
   await initGit(project.dir);
   const daemon = await project.start();
@@ -128,7 +130,7 @@ it("attributes changes in a shared folder to the session that reported them, or 
   await expect(one("ada.tx")).rejects.toMatchObject({ code: "not_found", hint: 'did you mean "ada.txt"?' });
 });
 
-it("shows a running turn, and after a kill ends its record with what is on disk", async () => {
+it("shows a running turn, and after a kill ends its record with what is on disk", { tags: "slow" }, async () => {
   const project = await testProject(writingAgent);
   await initGit(project.dir);
   const first = await project.start();

@@ -79,7 +79,7 @@ it("refuses a write whose base was changed, and names who changed it and what", 
   expect(await claimed(client)).toEqual([]);
 });
 
-it("holds a claim for the turn of its session, and for no longer than its daemon", async () => {
+it("holds a claim for the turn of its session, and for no longer than its daemon", { tags: "slow" }, async () => {
   const project = await testProject(sharing);
   const first = await project.start();
   for (const handle of ["ada", "bob"]) await createSession(first.client, { handle });
@@ -113,7 +113,7 @@ it("holds a claim for the turn of its session, and for no longer than its daemon
   expect(await talk(client, "ada", "write notes.txt by ada")).toContain("wrote notes.txt");
 });
 
-it("checks the edits of Claude Code, Codex and ACP agents", async () => {
+it("checks the edits of Claude Code, Codex and ACP agents", { tags: "slow" }, async () => {
   const agents = {
     dev: { harness: "scripted", permission: "write", playbook: "playbook.yaml" },
     ...Object.fromEntries(
@@ -155,7 +155,9 @@ it("checks the edits of Claude Code, Codex and ACP agents", async () => {
   expect(await claimed(client)).toEqual([]);
 });
 
-it("claims only files of the project, is listed, is not needed in worktrees, and can be turned off", async () => {
+it("claims only files of the project, is listed, is not needed in worktrees, and can be turned off", {
+  tags: "slow",
+}, async () => {
   const { aegis, json, root, env } = await aegisProject({
     ...sharing,
     ".aegis.yaml": config("claims: { automatic: false }\n"),
@@ -210,7 +212,7 @@ function appending({ transcript }: FakeRequest): Reply {
   return done === Number(count) ? { text: "done" } : call("read", { path: "log.txt" });
 }
 
-it("loses no update of eight agents that edit one file", async () => {
+it("loses no update of eight agents that edit one file", { tags: "slow" }, async () => {
   const edits = 4;
   const models = await fakeModels(openaiChatWire, appending);
   const project = await testProject({ ".aegis.yaml": nativeConfig(models), "log.txt": "start\n" });

@@ -14,7 +14,10 @@ const run = promisify(execFile);
 /** The fixture runs, and knows no greeting. */
 const started = { error: { message: expect.stringContaining("the fixture cannot") } };
 
-it("keeps the consent while data changes, and names the file when code does", { timeout: scaled(90_000) }, async () => {
+it("keeps the consent while data changes, and names the file when code does", {
+  tags: "slow",
+  timeout: scaled(90_000),
+}, async () => {
   const project = await agreedProject({
     ".aegis.yaml": `default_agent: quiet
 agents:
@@ -73,6 +76,7 @@ agents:
 });
 
 it("leads out of a worktree that has another version of what an agent names", {
+  tags: "slow",
   timeout: scaled(120_000),
 }, async () => {
   const servers = (name: string) => JSON.stringify({ mcpServers: { tickets: { command: name } } });

@@ -9,7 +9,7 @@ import { enqueued, over } from "../helpers/projects/checked.ts";
 import { type Answer, agreedProject, changed, clientOf, playbook, put } from "../helpers/projects/consent.ts";
 import { waitUntil } from "../helpers/wait-until.ts";
 
-it("does not say a command page that changed", async () => {
+it("does not say a command page that changed", { tags: "slow" }, async () => {
   const project = await agreedProject({
     ".aegis.yaml": "agents:\n  dev: { harness: scripted }\n",
     ".aegis/commands/go.md": "say what was agreed\n",
@@ -22,7 +22,7 @@ it("does not say a command page that changed", async () => {
   expect(refused.stderr).toContain("aegis trust");
 });
 
-it("does not start a plugin's program that changed while its plugin is loaded", async () => {
+it("does not start a plugin's program that changed while its plugin is loaded", { tags: "slow" }, async () => {
   const program = (name: string) => `#!/bin/sh\ntouch "$HOME/${name}"\necho '{"ok":true}'\n`;
   const project = await agreedProject({
     ".aegis.yaml": `agents:

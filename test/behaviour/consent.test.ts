@@ -152,7 +152,9 @@ it("starts a harness beside variables of the project's own program", async () =>
   expect(existsSync(join(project.root, "started"))).toBe(true);
 });
 
-it("starts Claude Code beside pages that only speak, and not once one names a script that changed", async () => {
+it("starts Claude Code beside pages that only speak, and not once one names a script that changed", {
+  tags: "slow",
+}, async () => {
   const project = await agreedProject({
     ".aegis.yaml":
       "default_agent: quiet\nagents:\n  quiet: { harness: scripted }\n  real: { harness: claude-code, command: [bin/harness] }\n",

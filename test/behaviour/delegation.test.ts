@@ -127,7 +127,9 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 `;
 
-it("an ACP agent that connects late is not waited for, and is not said to be cut off from its peers", async () => {
+it("an ACP agent that connects late is not waited for, and is not said to be cut off from its peers", {
+  tags: "slow",
+}, async () => {
   const command = JSON.stringify([process.execPath, "lazy.mjs"]);
   const project = await testProject({
     ".aegis.yaml": `agents: { lazy: { harness: acp, options: { command: ${command} } } }\n`,

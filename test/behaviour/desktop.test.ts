@@ -42,7 +42,7 @@ if [ -f hang ]; then rm hang; echo $$ > pid; exec sleep 600; fi
 
 it.skipIf(process.platform !== "linux").each(["before", "after", "hang"])(
   "shows an ask in each life of the daemon at most once, killed %s",
-  timeout,
+  { ...timeout, tags: "slow" },
   async (when) => {
     const project = await testProject({ ...obedient, ".aegis.yaml": config, "bin/notify-send": deadly });
     const bin = join(project.dir, "bin");

@@ -152,7 +152,7 @@ describe("transcripts", () => {
     expect(written.includes(secrets.env) || written.includes(secrets.config.slice(-11))).toBe(false);
   });
 
-  it("that were torn by a crash or deleted are made whole", async () => {
+  it("that were torn by a crash or deleted are made whole", { tags: "slow" }, async () => {
     const project = await testProject();
     const first = await project.start();
     const session = await createSession(first.client);

@@ -117,7 +117,7 @@ describe("an agent without bash", () => {
     expect(existsSync(join(shared.project.dir, `made-by-${name}`))).toBe(false);
   }
 
-  it("has none run by what it starts either", async () => {
+  it("has none run by what it starts either", { tags: "slow" }, async () => {
     const lead = await seatOf("planner", "lead");
     await lead.call("aegis_spawn", { agent: "strong", prompt: "hold below" });
     const below = await takeSeat(shared.project, shared.daemon, "below", newId("ses", 1));
@@ -189,7 +189,7 @@ it("asks a person before a run that a program started runs a command", async () 
   });
 });
 
-it("asks a person before a plugin's tool gets the path of a file that decides", async () => {
+it("asks a person before a plugin's tool gets the path of a file that decides", { tags: "slow" }, async () => {
   const { seat, client } = await strong();
   expect(await seat.call("save_note", { path: "notes/today.md" })).toMatchObject({ text: "saved notes/today.md" });
   const called = seat.call("save_note", { path: "notes/../.aegis/plugins/house.ts" });

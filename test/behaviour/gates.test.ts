@@ -125,7 +125,9 @@ describe("what a gate guards is refused", () => {
     expect(await talk(client, id, "list secret")).toContain("kept secret");
   });
 
-  it("when everything here is trusted whatever it becomes, and the gate becomes another", async () => {
+  it("when everything here is trusted whatever it becomes, and the gate becomes another", {
+    tags: "slow",
+  }, async () => {
     const project = await aegisProject(files);
     expect((await project.aegis("up")).code).toBe(0);
     const client = await clientOf(project);
@@ -138,7 +140,9 @@ describe("what a gate guards is refused", () => {
     expect(await talk(client, id, "list secret")).not.toMatch(refused);
   });
 
-  it("until a person accepts a plugin that no longer registers it, who is shown what is lost", async () => {
+  it("until a person accepts a plugin that no longer registers it, who is shown what is lost", {
+    tags: "slow",
+  }, async () => {
     const project = await guarded();
     const client = await clientOf(project);
     const { id } = await createSession(client);
@@ -155,7 +159,7 @@ describe("what a gate guards is refused", () => {
   });
 });
 
-it("keeps a gate that goes missing while the project is moved", async () => {
+it("keeps a gate that goes missing while the project is moved", { tags: "slow" }, async () => {
   const project = await guarded();
   expect((await project.aegis("down")).code).toBe(0);
   const moved = `${project.root}-moved`;
@@ -185,7 +189,7 @@ it("blocks turns while a strict hook is missing", async () => {
   expect((await eventsOf(client, "turn.ended", id)).at(-1)?.data.error?.message).toMatch(refused);
 });
 
-it("lets a person who disables a plugin give up its gates, and says so", async () => {
+it("lets a person who disables a plugin give up its gates, and says so", { tags: "slow" }, async () => {
   const project = await guarded();
   const client = await clientOf(project);
   const disabled = await project.aegis("plugin", "disable", "house");
@@ -197,7 +201,7 @@ it("lets a person who disables a plugin give up its gates, and says so", async (
   expect(await talk(client, id, "list secret")).toContain("kept secret");
 });
 
-it("keeps a gate closed whose plugin is deleted together with the record", async () => {
+it("keeps a gate closed whose plugin is deleted together with the record", { tags: "slow" }, async () => {
   const project = await guarded();
   const client = await clientOf(project);
   const { id } = await createSession(client);
@@ -210,7 +214,7 @@ it("keeps a gate closed whose plugin is deleted together with the record", async
   expect(await readFile(record, "utf8")).toContain('"house"');
 });
 
-it("refuses every tool while the record cannot be read", async () => {
+it("refuses every tool while the record cannot be read", { tags: "slow" }, async () => {
   const project = await guarded();
   // A session exists once all plugins are loaded, and `up` ends earlier.
   await createSession(await clientOf(project));

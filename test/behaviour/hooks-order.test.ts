@@ -63,7 +63,9 @@ it("a session's start is dealt with before its first turn, and its end is told l
   expect(told[0]).toMatchObject({ resumed: false });
 });
 
-it("a session's start is its first hook after the daemon was killed, with the turn repeated or a new one", async () => {
+it("a session's start is its first hook after the daemon was killed, with the turn repeated or a new one", {
+  tags: "slow",
+}, async () => {
   const all = ["session_start", "message_received", "pre_spawn", "pre_turn", "post_turn"];
   const project = await testProject({
     ...files,
@@ -100,7 +102,9 @@ it("the end of a session that is closed during a turn comes after that of the tu
   expect(told.at(-2)).toMatchObject({ reason: "cancelled" });
 });
 
-it("start and end come together, also without a turn, with a blocked one, and after a restart", async () => {
+it("start and end come together, also without a turn, with a blocked one, and after a restart", {
+  tags: "slow",
+}, async () => {
   const project = await testProject(files);
   const first = await project.start();
   const idle = await createSession(first.client);

@@ -93,7 +93,7 @@ it("starts no program of another branch that has the name of an agreed one", asy
   expect(existsSync(mark)).toBe(false);
 });
 
-it("follows no playbook of another branch, and the agreed one in a worktree", async () => {
+it("follows no playbook of another branch, and the agreed one in a worktree", { tags: "slow" }, async () => {
   const client = await withBranch(writingAgent, {
     "playbook.yaml": "rules:\n  - { name: theirs, when: always, steps: [{ say: 'obeyed another' }] }\n",
   });

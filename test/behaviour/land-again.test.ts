@@ -92,7 +92,7 @@ it.each(table)(
   },
 );
 
-it("keeps staged, edited, untracked and ignored files of the agent as they are", async () => {
+it("keeps staged, edited, untracked and ignored files of the agent as they are", { tags: "slow" }, async () => {
   const { own, land, file } = await session("opener");
   await writeFile(file("staged.txt"), "first\n");
   await own("add", "staged.txt");
@@ -121,7 +121,7 @@ it("keeps staged, edited, untracked and ignored files of the agent as they are",
   expect(await git("ls-tree", "-r", "--name-only", "main", "old.txt", "moved.txt", "deep")).toBe("deep/moved.txt");
 });
 
-it("lands two sessions on one file in turns, and one that starts from another's branch", async () => {
+it("lands two sessions on one file in turns, and one that starts from another's branch", { tags: "slow" }, async () => {
   const [ada, bob] = [await session("ada"), await session("bob")];
   const edit = async (file: string, from: string, to: string) => {
     const text = await readFile(file, "utf8");

@@ -155,7 +155,7 @@ describe.each<Mode>(["auto", "legacy"])("over stdio, %s", (mode) => {
   });
 });
 
-it("waits across a crash of the daemon, and starts a stopped daemon with the next call", async () => {
+it("waits across a crash of the daemon, and starts a stopped daemon with the next call", { tags: "slow" }, async () => {
   const at = await aegisProject(files);
   const { call } = await overStdio(at, "auto");
   const held = await call("aegis_start", { prompt: "hold door", wait_seconds: 0 });

@@ -138,7 +138,7 @@ it("a client that speaks 2025-06-18 is answered in it", async () => {
   expect(listed.text).toContain("aegis_handoff");
 });
 
-it("a call that takes long says that it is still at it", async () => {
+it("a call that takes long says that it is still at it", { tags: "slow" }, async () => {
   const me = await place("patient");
   const client = await connect(me, "modern");
   const heard: number[] = [];
@@ -232,7 +232,7 @@ describe("requests that are none", () => {
 });
 
 describe("many at once", () => {
-  it("a thousand parallel calls are all answered, and each is recorded", async () => {
+  it("a thousand parallel calls are all answered, and each is recorded", { tags: "slow" }, async () => {
     const { daemon } = shared;
     const me = await place("thousand");
     const client = await connect(me, "modern");
@@ -245,7 +245,7 @@ describe("many at once", () => {
     );
   });
 
-  it("two hundred parallel calls are all answered, each hand-over once", async () => {
+  it("two hundred parallel calls are all answered, each hand-over once", { tags: "slow" }, async () => {
     const { daemon } = shared;
     const client = await connect(await place("many"), "modern");
     const peer = await createSession(daemon.client);
@@ -296,7 +296,9 @@ describe.each(["modern", "legacy"] as const)("a client of the %s era that hangs 
 });
 
 describe("what a peer is given", () => {
-  it("arrives whole when it is five megabytes long, and is refused with its size when no inbox takes it", async () => {
+  it("arrives whole when it is five megabytes long, and is refused with its size when no inbox takes it", {
+    tags: "slow",
+  }, async () => {
     const client = await connect(await place("large"), "modern");
     const peer = await createSession(shared.daemon.client);
     const handoff = (context: string) => call(client, "aegis_handoff", { target_handle: peer.handle, context });
@@ -312,7 +314,7 @@ describe("what a peer is given", () => {
 describe("a ring of agents that pass everything on", () => {
   const size = 17;
 
-  it("stops by itself at the hop limit and says why", async () => {
+  it("stops by itself at the hop limit and says why", { tags: "slow" }, async () => {
     const agents = Array.from(
       { length: size },
       (_, index) => `  a${index}: { harness: scripted, playbook: a${index}.yaml }`,

@@ -128,7 +128,9 @@ describe("tools that belong to an agent", () => {
     return { calls: names.map((name, index) => ({ id: `call-${index}`, name, input: {} })) };
   }
 
-  it("are hidden from others and refused with the reason, and the rest of the answer's calls run", async () => {
+  it("are hidden from others and refused with the reason, and the rest of the answer's calls run", {
+    tags: "slow",
+  }, async () => {
     const models = await fakeModels(openaiChatWire, answer);
     const project = await testProject({
       ".aegis.yaml": nativeConfig(models),

@@ -113,7 +113,7 @@ describe("a channel of a plugin", () => {
     await client.call("unpairChannel", { path: { channel: "mailbox" }, body: { peer: "bob" } });
   });
 
-  it("keeps blocks of code closed when it splits an answer", timeout, async () => {
+  it("keeps blocks of code closed when it splits an answer", { ...timeout, tags: "slow" }, async () => {
     const { say, sent, shows } = chat(shared.project);
     const code = Array.from({ length: 90 }, (_, index) => `const line${index} = "${"x".repeat(20)}";`).join("\n");
     await say({ from: "ada", text: `stream \`\`\`ts\n${code}\n\`\`\`\nthe end` });
@@ -126,7 +126,10 @@ describe("a channel of a plugin", () => {
     }
   });
 
-  it("continues with the new code after a reload, and after a crash of the worker", timeout, async () => {
+  it("continues with the new code after a reload, and after a crash of the worker", {
+    ...timeout,
+    tags: "slow",
+  }, async () => {
     const { say, sent, shows } = chat(shared.project);
     const { client } = shared.daemon;
     const crashes = source.replace(
@@ -169,7 +172,7 @@ describe("a channel of a plugin", () => {
   });
 });
 
-it("does not repeat a message that was sent before the daemon died", timeout, async () => {
+it("does not repeat a message that was sent before the daemon died", { ...timeout, tags: "slow" }, async () => {
   const slow = source.replace(
     "  return id;\n",
     '  while ((await linesOf(join(folder(call), "hold"))).length > 0) await sleep(10);\n  return id;\n',

@@ -19,7 +19,7 @@ const faulty =
   'export const slow_tool = tool({ description: "d", permission: "read", timeout: 0.2 }, () => new Promise(() => {}));\n' +
   'export const bad_tool = tool({ description: "d", permission: "read" }, () => { throw new Error("tool trouble"); });\n';
 
-it("counts failures of hooks with their stack, and calls a timeout a timeout", async () => {
+it("counts failures of hooks with their stack, and calls a timeout a timeout", { tags: "slow" }, async () => {
   const project = await testProject({ ...toolUser, ".aegis/plugins/faulty.ts": faulty });
   const { client } = await project.start();
   const session = await createSession(client);
@@ -55,7 +55,7 @@ it("counts failures of hooks with their stack, and calls a timeout a timeout", a
   ]);
 });
 
-it("picks up a plugin whose folder was made first and filled later", async () => {
+it("picks up a plugin whose folder was made first and filled later", { tags: "slow" }, async () => {
   const project = await testProject({ ...toolUser, ".aegis/plugins/first.ts": "export const nothing = 1;\n" });
   const { client } = await project.start();
   const said = (text: string) =>

@@ -162,7 +162,7 @@ it("a reloaded plugin takes its runs over, and a cancelled run tells its body", 
   expect((await pluginNamed(client, "flows")).status).toBe("loaded");
 });
 
-it("a program that waits for a run is told of its end, over kill -9", async () => {
+it("a program that waits for a run is told of its end, over kill -9", { tags: "slow" }, async () => {
   const project = await testProject({ ...toolUser, ".aegis.yaml": config, [plugin]: flows });
   await expect(connect(project.dir)).rejects.toMatchObject({ code: "unavailable" });
   const daemon = await project.start();

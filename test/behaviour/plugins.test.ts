@@ -269,7 +269,7 @@ describe("a plugin that misbehaves", () => {
     await untilPlugin(shared.daemon.client, "dies", (plugin) => plugin.status === "loaded");
   });
 
-  it("is given up on when it does not answer in time, and ended when it is stuck", async () => {
+  it("is given up on when it does not answer in time, and ended when it is stuck", { tags: "slow" }, async () => {
     expect(await use("never_returns")).toMatch(/gave no answer within 0\.3 s/);
     expect(await use("after_hang")).toBe("fine");
     expect((await named("hangs")).status).toBe("loaded");

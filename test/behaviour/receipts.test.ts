@@ -65,7 +65,9 @@ it("fails a task whose check keeps failing, with its output", async () => {
   expect(await receiptsOf(client, id)).toHaveLength(2);
 });
 
-it("calls a task without a check unverified, and a receipt void once files have changed", async () => {
+it("calls a task without a check unverified, and a receipt void once files have changed", {
+  tags: "slow",
+}, async () => {
   const { client, project } = await started();
   const boss = await createSession(client, { agent: "boss" });
   const { task_id } = JSON.parse(await talk(client, boss.id, 'enqueue free "write plain.txt text"')) as {
@@ -106,7 +108,9 @@ it("binds no tree when the check itself keeps changing files", async () => {
   expect(await over(client, stable)).toMatchObject({ verified: true });
 });
 
-it("ends a check at its timeout with all its processes, and keeps secrets and other variables from it", async () => {
+it("ends a check at its timeout with all its processes, and keeps secrets and other variables from it", {
+  tags: "slow",
+}, async () => {
   const { client } = await started();
   const body = { payload: "stubborn", check: { command: "sleep 1000 & env; sleep 1000", max_retries: 0, timeout: 1 } };
   const { task } = await client.call("enqueueTask", { path: { queue: "free" }, body });
@@ -147,7 +151,7 @@ it("needs the rights of a command for the check of an agent", async () => {
   expect(await over(client, own.task_id)).toMatchObject({ status: "completed", verified: true, check: "true" });
 });
 
-it("checks a subagent, and tells its parent what the check said", async () => {
+it("checks a subagent, and tells its parent what the check said", { tags: "slow" }, async () => {
   const { client } = await started();
   const boss = await createSession(client, { agent: "boss" });
   const check = "grep -q right sub.txt || { echo make sub.txt say right; exit 1; }";
@@ -169,7 +173,7 @@ it("checks a subagent, and tells its parent what the check said", async () => {
   );
 });
 
-it("is shown by the command line, which says where there is no git", async () => {
+it("is shown by the command line, which says where there is no git", { tags: "slow" }, async () => {
   const { aegis, json } = await aegisProject(files);
   const done = await aegis("queue", "enqueue", "free", "stubborn", "--check", "echo 1..1; echo ok 1", "--wait");
   expect(done).toMatchObject({ code: 0, stdout: "done\n" });
@@ -201,7 +205,7 @@ it("is shown by the command line, which says where there is no git", async () =>
   expect((await aegis("queue", "enqueue", "free", "x", "--check-retries", "1")).code).toBe(2);
 });
 
-it("checks the steps of a workflow, and shows them with its run", async () => {
+it("checks the steps of a workflow, and shows them with its run", { tags: "slow" }, async () => {
   const { client } = await started();
   const run = async (workflow: string, args: Record<string, unknown>) => {
     const { run: begun } = await client.call("startRun", { path: { workflow }, body: { args } });

@@ -33,7 +33,7 @@ async function isDone(id: MessageId): Promise<void> {
 }
 
 describe("messages that cannot be taken", () => {
-  it("one of 10 MB is refused with its limit, one just below it is answered", async () => {
+  it("one of 10 MB is refused with its limit, one just below it is answered", { tags: "slow" }, async () => {
     const { client } = shared.daemon;
     const session = await createSession(client);
     const error = await refusal(say(client, session.id, "x".repeat(10 * megabyte)));
@@ -293,7 +293,7 @@ describe("strangers", () => {
 });
 
 describe("a client that never reads its event stream", () => {
-  it("does not delay other requests", async () => {
+  it("does not delay other requests", { tags: "slow" }, async () => {
     const { daemon } = shared;
     const { client, file } = daemon;
     const headers = `Host: 127.0.0.1:${new URL(file.url).port}\r\nAuthorization: Bearer ${file.token}\r\n`;

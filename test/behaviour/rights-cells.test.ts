@@ -1,3 +1,4 @@
+// @module-tag slow
 /** Each cell of the table of rights in docs/security.md, for what is started on one daemon. */
 
 import { createClient } from "@aegis/client/client.ts";

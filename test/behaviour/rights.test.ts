@@ -68,7 +68,9 @@ it("a person's session, task and run have all that their agent has", async () =>
   }
 });
 
-it("a queue with rights: own gives its agent's rights to tasks of the producers it names, and takes no others", async () => {
+it("a queue with rights: own gives its agent's rights to tasks of the producers it names, and takes no others", {
+  tags: "slow",
+}, async () => {
   const { project, daemon } = shared;
   const limited = await seated(project, daemon, "limited", "not-named");
   const refused = await limited.call("aegis_enqueue", { queue: "wide", payload: "hold never" });

@@ -26,46 +26,50 @@ function shell({ transcript }: FakeRequest): Reply {
   return command === undefined ? { text: "fine" } : { calls: [{ id: "call-1", name: "bash", input: { command } }] };
 }
 
-it.skipIf(skip !== null)("confines the commands of an agent, at both levels, and of what it starts", async () => {
-  const models = await fakeModels(openaiChatWire, shell);
-  const agents = [
-    `agents:`,
-    `  dev: { harness: native, model: fake/one, permission: full, sandbox: workspace }`,
-    `  tight: { harness: native, model: fake/one, permission: full, sandbox: strict }`,
-    `  free: { harness: native, model: fake/one, permission: full }`,
-  ];
-  const config = nativeConfig(models).replace(/^agents: .*$/m, agents.join("\n"));
-  const project = await testProject({ ".aegis.yaml": config, "note.txt": "a note\n" });
-  await initGit(project.dir);
-  const { client } = await project.start();
-  const home = join(dirname(project.dir), "home");
-  const { port } = new URL(models.url);
-  // In a file, because the gate asks about commands whose text it understands.
-  const attack = `
+it.skipIf(skip !== null)(
+  "confines the commands of an agent, at both levels, and of what it starts",
+  { tags: "slow" },
+  async () => {
+    const models = await fakeModels(openaiChatWire, shell);
+    const agents = [
+      `agents:`,
+      `  dev: { harness: native, model: fake/one, permission: full, sandbox: workspace }`,
+      `  tight: { harness: native, model: fake/one, permission: full, sandbox: strict }`,
+      `  free: { harness: native, model: fake/one, permission: full }`,
+    ];
+    const config = nativeConfig(models).replace(/^agents: .*$/m, agents.join("\n"));
+    const project = await testProject({ ".aegis.yaml": config, "note.txt": "a note\n" });
+    await initGit(project.dir);
+    const { client } = await project.start();
+    const home = join(dirname(project.dir), "home");
+    const { port } = new URL(models.url);
+    // In a file, because the gate asks about commands whose text it understands.
+    const attack = `
 cat note.txt; cat .aegis/state/daemon.json && echo READ-STATE
 echo x > ${home}/made && echo WROTE-HOME; echo x > .aegis/made && echo WROTE-SETTINGS
 (exec 3<>/dev/tcp/127.0.0.1/${port}) && echo CONNECTED; echo done > made.txt; echo $AEGIS_SANDBOX
 `;
-  await project.write("attack.sh", attack);
-  const attackBy = async (agent: string) => {
-    const { id } = await createSession(client, { agent });
-    return talk(client, id, "run bash attack.sh");
-  };
-  for (const agent of ["dev", "tight"]) {
-    const said = await attackBy(agent);
-    expect(said).toContain("a note");
-    expect(said).toContain(agent === "dev" ? "workspace" : "strict");
-    expect(said).not.toMatch(/READ-STATE|WROTE-|CONNECTED/);
-    expect(await readFile(join(project.dir, "made.txt"), "utf8")).toBe("done\n");
-  }
-  // The same commands succeed without a sandbox, so they are attacks.
-  expect(await attackBy("free")).toMatch(/READ-STATE[\s\S]*WROTE-HOME[\s\S]*WROTE-SETTINGS[\s\S]*CONNECTED/);
-  expect((await readdir(join(project.dir, ".aegis/state/sandbox"))).filter((name) => name.startsWith("tmp-"))).toEqual(
-    [],
-  );
-});
+    await project.write("attack.sh", attack);
+    const attackBy = async (agent: string) => {
+      const { id } = await createSession(client, { agent });
+      return talk(client, id, "run bash attack.sh");
+    };
+    for (const agent of ["dev", "tight"]) {
+      const said = await attackBy(agent);
+      expect(said).toContain("a note");
+      expect(said).toContain(agent === "dev" ? "workspace" : "strict");
+      expect(said).not.toMatch(/READ-STATE|WROTE-|CONNECTED/);
+      expect(await readFile(join(project.dir, "made.txt"), "utf8")).toBe("done\n");
+    }
+    // The same commands succeed without a sandbox, so they are attacks.
+    expect(await attackBy("free")).toMatch(/READ-STATE[\s\S]*WROTE-HOME[\s\S]*WROTE-SETTINGS[\s\S]*CONNECTED/);
+    expect(
+      (await readdir(join(project.dir, ".aegis/state/sandbox"))).filter((name) => name.startsWith("tmp-")),
+    ).toEqual([]);
+  },
+);
 
-it.skipIf(skip !== null)("confines a check as the agent whose work it is", async () => {
+it.skipIf(skip !== null)("confines a check as the agent whose work it is", { tags: "slow" }, async () => {
   const config = `${checkedProject[".aegis.yaml"]}
   guarded: { agent: dev, check: "cat .aegis/state/daemon.json && exit 1; test -n \\"$AEGIS_SANDBOX\\"" }
 sandbox: workspace
@@ -102,31 +106,35 @@ queues:
   expect(existsSync(join(project.dir, "made.txt"))).toBe(false);
 });
 
-it.skipIf(skip !== null)("runs nothing with less than it ran with, until a person accepts that", async () => {
-  const settings = (level: string) => `default_agent: dev\n${level}agents:\n  dev: { harness: scripted }\n`;
-  const project = await testProject({ ".aegis.yaml": settings("sandbox: strict\n") });
-  const first = await project.start();
-  const { id } = await createSession(first.client);
-  await talk(first.client, id, "hello");
-  await first.kill();
-  await project.write(".aegis.yaml", settings(""));
-  const { client } = await project.start();
-  await say(client, id, "hello again");
-  await waitUntil(
-    "the turn has ended",
-    async () => (await endings(client, id)).filter((how) => how !== "running").length === 2,
-  );
-  const { turns } = await client.call("listTurns", { path: { session: id } });
-  expect(turns[0]?.error?.message).toContain("ran with sandbox: strict before, and its settings now say off");
-  expect(turns[0]?.error).toMatchObject({
-    code: "sandbox_unavailable",
-    fix: expect.stringContaining("sandbox accept"),
-  });
-  const record = await sandboxRecord({ root: project.dir, env: { HOME: join(dirname(project.dir), "home") } });
-  expect(await record.read()).toEqual({ project: "strict" });
-  await record.forget();
-  await talk(client, id, "hello at last");
-});
+it.skipIf(skip !== null)(
+  "runs nothing with less than it ran with, until a person accepts that",
+  { tags: "slow" },
+  async () => {
+    const settings = (level: string) => `default_agent: dev\n${level}agents:\n  dev: { harness: scripted }\n`;
+    const project = await testProject({ ".aegis.yaml": settings("sandbox: strict\n") });
+    const first = await project.start();
+    const { id } = await createSession(first.client);
+    await talk(first.client, id, "hello");
+    await first.kill();
+    await project.write(".aegis.yaml", settings(""));
+    const { client } = await project.start();
+    await say(client, id, "hello again");
+    await waitUntil(
+      "the turn has ended",
+      async () => (await endings(client, id)).filter((how) => how !== "running").length === 2,
+    );
+    const { turns } = await client.call("listTurns", { path: { session: id } });
+    expect(turns[0]?.error?.message).toContain("ran with sandbox: strict before, and its settings now say off");
+    expect(turns[0]?.error).toMatchObject({
+      code: "sandbox_unavailable",
+      fix: expect.stringContaining("sandbox accept"),
+    });
+    const record = await sandboxRecord({ root: project.dir, env: { HOME: join(dirname(project.dir), "home") } });
+    expect(await record.read()).toEqual({ project: "strict" });
+    await record.forget();
+    await talk(client, id, "hello at last");
+  },
+);
 
 it.skipIf(skip !== null)("accepts by a command what is confined less", { tags: "slow" }, async () => {
   const { aegis } = await aegisProject({

@@ -146,14 +146,14 @@ describe("after kill -9", () => {
     expect(sessions.filter((session) => session.title === "hold a")).toHaveLength(1);
   });
 
-  it("a task that was in progress ends, once", async () => {
+  it("a task that was in progress ends, once", { tags: "slow" }, async () => {
     const project = await testProject({ ...base, [overlay("s")]: entry("queue: work\npayload: hold a") });
     const { client } = await killedTwice(project, "s", "a");
     expect((await client.call("listTasks")).tasks).toHaveLength(1);
     expect(await firings(client)).toHaveLength(1);
   });
 
-  it("a run that was in progress ends, once", async () => {
+  it("a run that was in progress ends, once", { tags: "slow" }, async () => {
     const plan = "# Plan\n\n## Slice 1 — Greet\n\nhold a\n";
     const action = "workflow: execute_plan\nargs: { plan_path: plan.md, agent: dev }";
     const project = await testProject({ ...base, "plan.md": plan, [overlay("s")]: entry(action) });
@@ -162,7 +162,7 @@ describe("after kill -9", () => {
     expect((await client.call("listRuns")).runs).toMatchObject([{ id: firing.effect, status: "ok" }]);
   });
 
-  it("at any moment, ten schedules have ten effects", async () => {
+  it("at any moment, ten schedules have ten effects", { tags: "slow" }, async () => {
     const files: Record<string, string> = { ...base };
     for (let n = 0; n < 10; n++) files[overlay(`s${n}`)] = entry("queue: work\npayload: clean up");
     const project = await testProject(files);
@@ -178,7 +178,7 @@ describe("after kill -9", () => {
   });
 });
 
-it("a timeout set before a restart still counts after it", async () => {
+it("a timeout set before a restart still counts after it", { tags: "slow" }, async () => {
   const project = await testProject({ ...base, [overlay("s")]: entry("agent: dev\nprompt: hold a", "timeout: 1\n") });
   const first = await project.start();
   await waitUntil("it runs", async () => (await firings(first.client))[0]?.status === "running");

@@ -111,7 +111,7 @@ describe("an agent that wants a skill", () => {
     expect(await installed(project)).toEqual(["odd"]);
   });
 
-  test("after a crash gets the answer that was given, for exactly what was shown", async () => {
+  test("after a crash gets the answer that was given, for exactly what was shown", { tags: "slow" }, async () => {
     const project = await ground("ask");
     const first = await project.start();
     const session = await createSession(first.client);

@@ -40,7 +40,7 @@ it("tells the model of all skills, gives it what it loads and what a message is 
   expect(JSON.stringify(models.requests.at(-1)?.body)).toContain("Heat the oven.");
 });
 
-it("has the classifier choose where one is configured, and words where it fails", async () => {
+it("has the classifier choose where one is configured, and words where it fails", { tags: "slow" }, async () => {
   const { daemon, models } = await start("skills: { classifier: fake/small }\n");
   const { client } = daemon;
   const { id } = await createSession(client);
@@ -57,7 +57,9 @@ it("has the classifier choose where one is configured, and words where it fails"
   expect(await how(broken.daemon)).toEqual(["tea matched"]);
 });
 
-it("shows the model of a project with a thousand skills the candidates for each message, and no text for a plain one", async () => {
+it("shows the model of a project with a thousand skills the candidates for each message, and no text for a plain one", {
+  tags: "slow",
+}, async () => {
   const models = await fakeModels(openaiChatWire, answer);
   const fillers = Array.from({ length: 1_000 }, (_, n): [string, string] => {
     const text = `Handles the paperwork of district ${n} with forms, stamps and ${"duties ".repeat(20)}`;

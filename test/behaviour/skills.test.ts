@@ -123,7 +123,7 @@ it("a message that calls a skill does not join a turn in progress, whose beginni
 });
 
 describe("after the daemon was killed", () => {
-  it("a text that its agent had not taken note of is given again, once", async () => {
+  it("a text that its agent had not taken note of is given again, once", { tags: "slow" }, async () => {
     const project = await testProject(files);
     const first = await project.start();
     const { id } = await createSession(first.client);
@@ -158,7 +158,7 @@ describe("after the daemon was killed", () => {
 });
 
 describe("the command line", () => {
-  it("lists, shows, checks, finds, makes and validates", async () => {
+  it("lists, shows, checks, finds, makes and validates", { tags: "slow" }, async () => {
     const { aegis, json, root } = await aegisProject({
       ...files,
       "skills/needy/SKILL.md": skill(

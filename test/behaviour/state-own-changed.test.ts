@@ -20,7 +20,9 @@ it("a project that was copied to another disk and deleted goes on after a clean 
   });
 });
 
-it("an older or edited database in the place of one's own is noticed after a clean stop", async () => {
+it("an older or edited database in the place of one's own is noticed after a clean stop", {
+  tags: "slow",
+}, async () => {
   const at = await used();
   const path = join(at.root, ".aegis/state/aegis.db");
   const older = await readFile(path);

@@ -51,7 +51,7 @@ async function sessions(client: Client) {
 /** For the cases that share a daemon. */
 const api = await FakeBotApi.start(afterAll);
 
-describe("as a channel", () => {
+describe("as a channel", { tags: "slow" }, () => {
   const shared = sharedDaemon(files(api, ", users: [7], stream: off"), { env: { BOT_TOKEN: api.token } });
   const people: Record<Person, number> = { ada: api.chat(ada), eve: api.chat(stranger) };
   const chat: PlayedChat = {
@@ -250,7 +250,10 @@ describe("who may speak", () => {
 });
 
 describe("asks", () => {
-  it("of other sessions reach everyone who is allowed; another client may be first", timeout, async () => {
+  it("of other sessions reach everyone who is allowed; another client may be first", {
+    ...timeout,
+    tags: "slow",
+  }, async () => {
     const bot = await startBot();
     await waitUntil("it is connected", async () => (await channel(bot.daemon.client)).state === "ok");
     await bot.daemon.client.call("createSession", { body: { prompt: "may you restart" } });

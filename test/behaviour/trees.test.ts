@@ -28,7 +28,7 @@ rules:
 
 const spawn = (seat: Seat, prompt = "hello") => seat.call("aegis_spawn", { agent: "quiet", prompt });
 
-it("of 26 peers that are started at once under a budget of 20, 20 start", async () => {
+it("of 26 peers that are started at once under a budget of 20, 20 start", { tags: "slow" }, async () => {
   const here = await project("max_children: 100, budget: { agents: 20 }");
   const daemon = await here.start();
   const root = await seated(here, daemon, "root", "root");
@@ -51,7 +51,7 @@ it("of 26 peers that are started at once under a budget of 20, 20 start", async 
   await createSession(daemon.client, { agent: "quiet" });
 });
 
-it("every way to start a session takes a place of the one budget", async () => {
+it("every way to start a session takes a place of the one budget", { tags: "slow" }, async () => {
   const here = await project("max_children: 100, budget: { agents: 6, spawns: 7 }");
   const daemon = await here.start();
   const root = await seated(here, daemon, "root", "root");

@@ -182,7 +182,10 @@ describe("incoming webhooks", () => {
     await waitUntil("it was answered", async () => (await sessionsOf(daemon))[0]?.unseen === 1);
   });
 
-  it("tells the sender to come back while the daemon stops and while the secret is missing", timeout, async () => {
+  it("tells the sender to come back while the daemon stops and while the secret is missing", {
+    ...timeout,
+    tags: "slow",
+  }, async () => {
     const project = await testProject(incoming);
     const daemon = await project.start({ env });
     await say(daemon, "hold gate");

@@ -46,7 +46,7 @@ describe("a plugin that changes while its workflow runs", { timeout: scaled(60_0
     expect(await untilStatus(project, run, "ok")).toMatchObject({ result: "new yes" });
   });
 
-  it("lets the run wait while it is gone, and go on with its question when it is back", async () => {
+  it("lets the run wait while it is gone, and go on with its question when it is back", { tags: "slow" }, async () => {
     const project = await withPlugin(long);
     const run = await detached(project, "long");
     const ask = await asked(project);

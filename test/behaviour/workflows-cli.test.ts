@@ -41,19 +41,23 @@ describe("on the command line", { timeout: scaled(60_000) }, () => {
     expect((await project.json<{ run: RunView }>("workflow", "run", "greet", "--name", "x")).run.status).toBe("ok");
   });
 
-  it.skipIf(!existsSync("/usr/bin/script"))("draws a run in a terminal, with what it passed before", async () => {
-    const project = await withPlugin(typed);
-    const run = await detached(project, "greet", "--name", "x", "--loud");
-    const ask = await asked(project);
-    const command = `stty cols 100; '${process.execPath}' '${cliPath}' workflow watch ${run}`;
-    const drawn = promisify(execFile)("/usr/bin/script", ["-qc", command, "/dev/null"], {
-      cwd: project.root,
-      env: { ...project.env, TERM: "xterm" },
-    });
-    await waitUntil("it is drawn", async () => (await project.aegis("answer", ask, "yes")).code === 0);
-    const { stdout } = await drawn;
-    expect(stdout).toContain(`greet ${run.slice(-8)}`);
-    expect(stdout).toContain("✓ begun");
-    expect(stdout).toContain('→ {"name":"x"');
-  });
+  it.skipIf(!existsSync("/usr/bin/script"))(
+    "draws a run in a terminal, with what it passed before",
+    { tags: "slow" },
+    async () => {
+      const project = await withPlugin(typed);
+      const run = await detached(project, "greet", "--name", "x", "--loud");
+      const ask = await asked(project);
+      const command = `stty cols 100; '${process.execPath}' '${cliPath}' workflow watch ${run}`;
+      const drawn = promisify(execFile)("/usr/bin/script", ["-qc", command, "/dev/null"], {
+        cwd: project.root,
+        env: { ...project.env, TERM: "xterm" },
+      });
+      await waitUntil("it is drawn", async () => (await project.aegis("answer", ask, "yes")).code === 0);
+      const { stdout } = await drawn;
+      expect(stdout).toContain(`greet ${run.slice(-8)}`);
+      expect(stdout).toContain("✓ begun");
+      expect(stdout).toContain('→ {"name":"x"');
+    },
+  );
 });

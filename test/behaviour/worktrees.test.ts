@@ -111,7 +111,7 @@ it("creates many at once, by the agent's setting, with names and ports of their 
   expect(await git("status", "--porcelain")).toBe("");
 });
 
-it("goes on with a creation that a kill interrupted, and resumes in the same folder", async () => {
+it("goes on with a creation that a kill interrupted, and resumes in the same folder", { tags: "slow" }, async () => {
   const project = await testProject({
     ...writingAgent,
     ".aegis.yaml": config("worktrees:\n  setup: ['echo ran >> gates-log; test -f $HOME/go || sleep 600']\n"),

@@ -62,10 +62,10 @@ describe.each(await pages())("%s", async (page) => {
     }
   };
 
-  const both = page === "README.md" ? {} : ({ tags: "slow" } as const);
+  const options = page === "README.md" ? {} : ({ tags: "slow" } as const);
   if (examples.length > 0) {
-    it("says what the commands print without a coding CLI", () => runs("without a coding CLI"));
-    it("says what the commands print with every coding CLI", both, () => runs("with every coding CLI"));
+    it("says what the commands print without a coding CLI", options, () => runs("without a coding CLI"));
+    it("says what the commands print with every coding CLI", options, () => runs("with every coding CLI"));
   }
 
   it("links only to what exists", async () => {

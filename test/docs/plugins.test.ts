@@ -26,6 +26,7 @@ async function ownTests(dir: string): Promise<void> {
 }
 
 it("loads, checks and tests the code of docs/plugins.md and docs/commands.md", {
+  tags: "slow",
   timeout: scaled(120_000),
 }, async () => {
   const pages = await Promise.all(
@@ -70,7 +71,7 @@ it("loads, checks and tests the code of docs/plugins.md and docs/commands.md", {
   expect(lucky).toMatchObject({ status: "loaded", brings: { commands: [{ name: "lucky" }, { name: "explain" }] } });
 });
 
-it("runs the example", { timeout: scaled(120_000) }, async () => {
+it("runs the example", { tags: "slow", timeout: scaled(120_000) }, async () => {
   const project = await aegisProject(toolUser);
   const dir = join(project.root, ".aegis", "plugins", "todo-keeper");
   await mkdir(dirname(dir), { recursive: true });

@@ -15,7 +15,7 @@ it("takes its queue and schedule away and leaves what is remembered", { tags: "s
   expect(await text(project, ".aegis/memory/entries/fact_rivers.md")).toContain("rivers is so");
 });
 
-it("takes what is remembered along when it is told to", { timeout: scaled(60_000) }, async () => {
+it("takes what is remembered along when it is told to", { tags: "slow", timeout: scaled(60_000) }, async () => {
   const project = await installed();
   await project.aegis("run", "please remember rivers");
   const result = await project.aegis("plugin", "uninstall", "memory-system", "--yes", "--purge");

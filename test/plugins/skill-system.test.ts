@@ -50,7 +50,9 @@ it("shows the menu again when it may be forgotten, and never more than a hundred
   expect(await shown({ summedUp: 1 })).toEqual(["1. tea — Brew tea"]);
 });
 
-it("shows the menu once, later what fits, again when it has changed; Aegis itself says nothing of skills", async () => {
+it("shows the menu once, later what fits, again when it has changed; Aegis itself says nothing of skills", {
+  tags: "slow",
+}, async () => {
   const project = await aegisProject(files);
   const installed = await project.aegis("plugin", "install", "skill-system", "--yes");
   expect(installed.code, installed.stderr).toBe(0);

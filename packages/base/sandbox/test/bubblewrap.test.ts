@@ -159,6 +159,7 @@ test.each([
 
 test.skipIf(skip !== null)(
   "a flood of connections to the proxy closes some of them and ends with the program",
+  { tags: "slow" },
   async () => {
     const { start } = await place(web);
     const program = `

@@ -83,7 +83,7 @@ describe("the database file", () => {
     expect((await store.health()).bytes).toBeGreaterThan(before + 500_000);
   });
 
-  it("waits for another process that writes, and says so when it takes too long", async () => {
+  it("waits for another process that writes, and says so when it takes too long", { tags: "slow" }, async () => {
     const path = join(await tempDir(), "aegis.db");
     const { store } = await openStore(path);
     const other = new DatabaseSync(path);

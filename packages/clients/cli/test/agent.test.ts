@@ -116,7 +116,7 @@ it("says which file is broken when the default agent is missing for that", async
   expect(stderr).toContain("mine.md:4: tools: expected a list of names");
 });
 
-it("copies an agent of a plugin, and extends one with a single field changed", async () => {
+it("copies an agent of a plugin, and extends one with a single field changed", { tags: "slow" }, async () => {
   const project = await aegisProject({
     ".aegis/plugins/db/plugin.json": JSON.stringify({
       name: "db",

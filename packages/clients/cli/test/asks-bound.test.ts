@@ -33,7 +33,9 @@ it("a chat answers only what its own session asks, and refuses what is ambiguous
   expect(await statusOf(project, removal)).toBe("answered");
 });
 
-it("an answer without an ask is for the only open one; with several it is refused with the list", async () => {
+it("an answer without an ask is for the only open one; with several it is refused with the list", {
+  tags: "slow",
+}, async () => {
   const project = await asking();
   const touch = await asked(project, "one-touch", "touch");
   const removal = await asked(project, "two-remove", "remove");

@@ -8,7 +8,7 @@ import { allAsks, asked, asking, longCommand, openAskOf } from "@aegis/test/help
 import { waitUntil } from "@aegis/test/helpers/wait-until.ts";
 import { expect, it } from "vitest";
 
-it("shows the whole command with hidden characters made visible, and JSON as it is", async () => {
+it("shows the whole command with hidden characters made visible, and JSON as it is", { tags: "slow" }, async () => {
   const project = await asking();
   const ask = await asked(project, "old-danger", "remove");
   expect(ask.detail).toEqual({ command: longCommand });
@@ -39,7 +39,7 @@ it("says for whom a queue's worker asks", async () => {
   );
 });
 
-it("shows the difference that a written file would make", async () => {
+it("shows the difference that a written file would make", { tags: "slow" }, async () => {
   const project = await asking();
   const ask = await asked(project, "new-writer", "report");
   expect(ask.changes).toMatchObject([{ path: "notes.md", before: "first\nsecond\nthird\n" }]);
@@ -53,7 +53,9 @@ it("shows the difference that a written file would make", async () => {
   );
 });
 
-it("a session that waits for a person says so everywhere, and no longer once it is answered", async () => {
+it("a session that waits for a person says so everywhere, and no longer once it is answered", {
+  tags: "slow",
+}, async () => {
   const project = await asking();
   const ask = await asked(project, "one-touch", "touch");
   expect((await project.aegis("ps")).stdout).toMatch(
@@ -70,7 +72,7 @@ it("a session that waits for a person says so everywhere, and no longer once it 
   expect((await project.aegis("status")).stdout).not.toContain("needs you");
 });
 
-it("an ask waits as long as its turn, and its end is shown", async () => {
+it("an ask waits as long as its turn, and its end is shown", { tags: "slow" }, async () => {
   const project = await asking();
   const ask = await asked(project, "one-touch", "touch");
   expect(ask.expires_at).toBeNull();
@@ -86,7 +88,7 @@ it("an ask waits as long as its turn, and its end is shown", async () => {
   expect((await project.aegis("answer", ask.id, "allow")).stderr).toContain(`is ${end.replace(":", " already:")}`);
 });
 
-it("asks.timeout sets a deadline, at which nothing is allowed", async () => {
+it("asks.timeout sets a deadline, at which nothing is allowed", { tags: "slow" }, async () => {
   const project = await asking("asks: { timeout: 1 }\n");
   await project.aegis("spawn", "--handle", "one-writer", "-m", "report");
   await waitUntil("it expires", async () => (await allAsks(project)).some(({ status }) => status === "expired"));

@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 
 const timeout = { timeout: scaled(90_000) };
 
-it("shows, pairs and tests a channel", timeout, async () => {
+it("shows, pairs and tests a channel", { ...timeout, tags: "slow" }, async () => {
   const fake = await FakeBotApi.start();
   fake.chat(7);
   const config = `${offlineConfig}telegram: { token_env: BOT_TOKEN, api_root: "${fake.url}" }\n`;
@@ -98,7 +98,7 @@ it("says what is wrong, for how long, what waits and what to do, and loses nothi
   expect(down.doctor).toMatch(/warn +channels +telegram: unreachable for/);
 });
 
-it("explains what is wrong with a channel", timeout, async () => {
+it("explains what is wrong with a channel", { ...timeout, tags: "slow" }, async () => {
   const hook = 'webhooks: { out: { ci: { url: "https://ci.example", secret_env: CI_SECRET } } }\n';
   const project = await aegisProject({ ".aegis.yaml": `${offlineConfig}${hook}` });
   await project.aegis("up");

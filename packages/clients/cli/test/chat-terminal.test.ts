@@ -20,7 +20,9 @@ const files = {
 const clean = { buffer: "normal", paste: false, focus: false, wrap: true, mouse: "none", cursor: true };
 type Sessions = { sessions: { handle: string; agent: string }[] };
 
-it("opens the named session, answers asks, and leaves the last answers in the scrollback", async () => {
+it("opens the named session, answers asks, and leaves the last answers in the scrollback", {
+  tags: "slow",
+}, async () => {
   const project = await aegisProject(files);
   await project.aegis("spawn", "dev", "--handle", "calm-galois");
   await project.aegis("spawn", "dev", "--handle", "shy-boole");
@@ -55,7 +57,9 @@ it("opens the named session, answers asks, and leaves the last answers in the sc
   expect(said[1]).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
 });
 
-it("closes a session that was never used, and restores the terminal after a signal and without a daemon", async () => {
+it("closes a session that was never used, and restores the terminal after a signal and without a daemon", {
+  tags: "slow",
+}, async () => {
   const project = await aegisProject(files);
   await project.aegis("spawn", "dev", "--handle", "warm-euler");
   const unused = await appOn(project, { args: ["chat", "--agent", "dev"] });
@@ -77,7 +81,7 @@ it("closes a session that was never used, and restores the terminal after a sign
   expect(await pty.text()).toMatch(/^> hello\n\nyou said: hello$/);
 });
 
-it("writes plain lines to pipes, and to terminals that cannot move the cursor", async () => {
+it("writes plain lines to pipes, and to terminals that cannot move the cursor", { tags: "slow" }, async () => {
   const project = await aegisProject(files);
   await project.aegis("spawn", "dev", "--handle", "calm-galois");
   const env = { ...project.env, TERM: "dumb" };

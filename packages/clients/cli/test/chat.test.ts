@@ -63,7 +63,7 @@ it("attaches without a terminal: says which agent and why, prints events, stops 
   expect(isRunning(pid)).toBe(false);
 });
 
-it("attaches to a daemon that runs already and leaves it running", async () => {
+it("attaches to a daemon that runs already and leaves it running", { tags: "slow" }, async () => {
   const project = await aegisProject();
   await project.aegis("up");
   const pid = await project.daemonPid();

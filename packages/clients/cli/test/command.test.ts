@@ -41,7 +41,7 @@ it("run in a chat: pages are said to the agent, answers of plugins are shown", a
   expect(stderr).toMatch(/\/where \[word\] +Says who asks \(plugin tools\)/);
 });
 
-it("run with run and send, and are completed", async () => {
+it("run with run and send, and are completed", { tags: "slow" }, async () => {
   const { aegis, json } = await aegisProject(project);
   expect((await aegis("run", "/left")).stdout).toContain("1 todo in 1 file");
   expect(await aegis("run", "/where now")).toMatchObject({ code: 0, stdout: "now from nobody\n" });
@@ -92,7 +92,7 @@ it("of an untrusted folder do not run, and say how to agree", { tags: "slow" }, 
   expect((await aegis("run", "/left")).stderr).toContain("changed since you trusted it");
 });
 
-it("of a plugin follow its changes", async () => {
+it("of a plugin follow its changes", { tags: "slow" }, async () => {
   const { aegis, root, json } = await aegisProject(project);
   expect((await aegis("run", "/where now")).stdout).toContain("now from nobody");
   await writeFile(join(root, ".aegis/plugins/tools/tools.ts"), plugin.replace("args} from", "args} out of"));

@@ -25,7 +25,7 @@ it("names both versions when the daemon is another one", async () => {
   expect(stderr).toContain("aegis down && aegis up");
 });
 
-it("does not trust a file whose process is gone or another one", async () => {
+it("does not trust a file whose process is gone or another one", { tags: "slow" }, async () => {
   const project = await aegisProject();
   const first = await project.json<{ pid: number }>("up");
   process.kill(first.pid, "SIGKILL");
@@ -40,33 +40,37 @@ it("does not trust a file whose process is gone or another one", async () => {
   expect(second.pid).not.toBe(first.pid);
 });
 
-it.skipIf(testsUsePostgres)("tells that a crash was followed by the loss of the newest commits", async () => {
-  const project = await aegisProject();
-  await project.aegis("run", "hello");
-  await project.aegis("down");
-  const { pid } = await project.json<{ pid: number }>("up");
-  await project.aegis("run", "hello again");
-  process.kill(pid, "SIGKILL");
-  await waitUntil("the daemon is gone", () => !isRunning(pid));
-  const state = join(project.root, ".aegis/state");
-  // A crash alone loses nothing.
-  const again = await project.aegis("up");
-  expect(again.stdout).not.toContain("lacks its newest events");
-  await project.aegis("run", "and again");
-  const { pid: next } = await project.json<{ pid: number }>("status");
-  process.kill(next, "SIGKILL");
-  await waitUntil("it is gone too", () => !isRunning(next));
-  await rm(join(state, "aegis.db-wal"));
-  const words = "The database of this project lacks its newest events";
-  expect((await project.aegis("up")).stdout).toContain(words);
-  expect((await project.aegis("status")).stdout).toContain(words);
-  const doctor = await project.aegis("doctor");
-  expect(doctor.stdout).toContain(words);
-  expect(doctor.code).not.toBe(0);
-  await project.aegis("down");
-  await project.aegis("store", "salvage", "--yes");
-  expect((await project.aegis("doctor")).stdout).toContain("the database is intact");
-});
+it.skipIf(testsUsePostgres)(
+  "tells that a crash was followed by the loss of the newest commits",
+  { tags: "slow" },
+  async () => {
+    const project = await aegisProject();
+    await project.aegis("run", "hello");
+    await project.aegis("down");
+    const { pid } = await project.json<{ pid: number }>("up");
+    await project.aegis("run", "hello again");
+    process.kill(pid, "SIGKILL");
+    await waitUntil("the daemon is gone", () => !isRunning(pid));
+    const state = join(project.root, ".aegis/state");
+    // A crash alone loses nothing.
+    const again = await project.aegis("up");
+    expect(again.stdout).not.toContain("lacks its newest events");
+    await project.aegis("run", "and again");
+    const { pid: next } = await project.json<{ pid: number }>("status");
+    process.kill(next, "SIGKILL");
+    await waitUntil("it is gone too", () => !isRunning(next));
+    await rm(join(state, "aegis.db-wal"));
+    const words = "The database of this project lacks its newest events";
+    expect((await project.aegis("up")).stdout).toContain(words);
+    expect((await project.aegis("status")).stdout).toContain(words);
+    const doctor = await project.aegis("doctor");
+    expect(doctor.stdout).toContain(words);
+    expect(doctor.code).not.toBe(0);
+    await project.aegis("down");
+    await project.aegis("store", "salvage", "--yes");
+    expect((await project.aegis("doctor")).stdout).toContain("the database is intact");
+  },
+);
 
 it("works from a folder below the project, and with -C", async () => {
   const project = await aegisProject();

@@ -39,7 +39,7 @@ it("brings a daemon up once, however many ask at the same time, and takes it dow
   expect(await project.json("down")).toMatchObject({ stopped: false });
 });
 
-it("shows why a daemon could not start", async () => {
+it("shows why a daemon could not start", { tags: "slow" }, async () => {
   const wrong = Array.from({ length: 20 }, (_, index) => `  dev${index}: { harnes: scripted }\n`);
   const project = await aegisProject({ ".aegis.yaml": `default_agent: dev0\nagents:\n${wrong.join("")}` });
   const { code, stderr } = await project.aegis("up");
@@ -84,7 +84,7 @@ it("works on and stops cleanly after the command that shows its log was killed",
   expect((await serving.ended).stderr).toBe("");
 });
 
-it("shows the log of a daemon that is gone, and follows one that runs", async () => {
+it("shows the log of a daemon that is gone, and follows one that runs", { tags: "slow" }, async () => {
   const project = await aegisProject();
   expect((await project.aegis("logs")).code).toBe(3);
   await project.aegis("up");

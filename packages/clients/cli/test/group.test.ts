@@ -77,7 +77,7 @@ describe("aegis group", () => {
     expect((await project.json<{ sessions: unknown[] }>("ps")).sessions).toEqual([]);
   });
 
-  it("uses a preset, tells failures apart, and takes the first good reply", async () => {
+  it("uses a preset, tells failures apart, and takes the first good reply", { tags: "slow" }, async () => {
     const project = await aegisProject(files);
     const { handles } = await project.json<{ handles: string[] }>("group", "spawn", "crew", "--preset", "pair");
     const [a = "", b = ""] = handles;
@@ -103,7 +103,7 @@ describe("aegis group", () => {
     expect(failed.stderr).toContain(`${a}: its turn failed: out of ideas`);
   });
 
-  it("says what is wrong, with the nearest name", async () => {
+  it("says what is wrong, with the nearest name", { tags: "slow" }, async () => {
     const project = await aegisProject(files);
     await project.aegis("group", "spawn", "crew", "one");
     const cases: [string[], number, RegExp][] = [

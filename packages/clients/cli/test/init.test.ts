@@ -42,7 +42,7 @@ it("writes every harness that starts: the first as the default, the others as co
   expect(await project.json("config", "show")).toMatchObject({ problems: [] });
 });
 
-it("writes the team that was named, and what keeps a member from working here", async () => {
+it("writes the team that was named, and what keeps a member from working here", { tags: "slow" }, async () => {
   const project = await aegisProject({});
   await install(project, { claude: "2.1.0 (Claude Code)", codex: null });
   const { code, stdout } = await project.aegis("init", "--team", "claude,claude,codex", "--worktrees");
@@ -144,7 +144,7 @@ it("names the problem of a rejected configuration when an agent of it is wanted"
   }
 });
 
-it("takes handles of one word, also where an answer is named by its session", async () => {
+it("takes handles of one word, also where an answer is named by its session", { tags: "slow" }, async () => {
   const project = await aegisProject();
   expect((await project.aegis("spawn", "--handle", "ada")).stdout).toBe("ada (offline)\n");
   expect((await project.aegis("rename", "ada", "bob")).stdout).toBe("ada is now bob\n");

@@ -66,7 +66,9 @@ it("`plugin link` leaves a trusted plugin trusted, and an untrusted one untruste
   expect(await state()).toBe("changed");
 });
 
-it("a tool without a declared permission, program or code, is for agents with full rights only", async () => {
+it("a tool without a declared permission, program or code, is for agents with full rights only", {
+  tags: "slow",
+}, async () => {
   const undeclared = files[".aegis/plugins/tidy/plugin.json"].replace(',"permission":"read"', "");
   const config = files[".aegis.yaml"].replace("full", "write");
   const { aegis } = await aegisProject({

@@ -54,7 +54,10 @@ describe("a plugin that cannot be loaded", () => {
     expect(await readFile(join(root, ".aegis.yaml"), "utf8")).toBe(offlineConfig);
   });
 
-  it("does not replace the version that works, also under a running daemon", { timeout: scaled(60_000) }, async () => {
+  it("does not replace the version that works, also under a running daemon", {
+    tags: "slow",
+    timeout: scaled(60_000),
+  }, async () => {
     const { aegis, json, root } = await aegisProject(files);
     await aegis("up");
     expect((await aegis(...install("good"))).code).toBe(0);

@@ -28,6 +28,7 @@ const cloned = {
 };
 
 it("runs nothing of a cloned folder's plugins until its user agrees, and only what was agreed to", {
+  tags: "slow",
   timeout: scaled(60_000),
 }, async () => {
   const { aegis, json, root } = await aegisProject(cloned, { trusted: false });
@@ -78,7 +79,7 @@ it.skipIf(testsUsePostgres)("works in a folder below the user's own, without a c
   expect(existsSync(join(env.HOME, ".aegis/state"))).toBe(false);
 });
 
-it("does not call trusted what cannot be trusted as it is", async () => {
+it("does not call trusted what cannot be trusted as it is", { tags: "slow" }, async () => {
   const { aegis, json, root } = await aegisProject(cloned, { trusted: false });
   const link = join(root, ".aegis/plugins/theirs/notes.md");
   await symlink("/etc/hostname", link);

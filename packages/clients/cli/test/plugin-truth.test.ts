@@ -105,7 +105,7 @@ required_agent = "spoof:helper"
   }
 });
 
-it("lists a plugin that failed to load in doctor, with and without a daemon", async () => {
+it("lists a plugin that failed to load in doctor, with and without a daemon", { tags: "slow" }, async () => {
   const { aegis } = await aegisProject({
     ".aegis.yaml": offlineConfig,
     ".aegis/plugins/late/plugin.toml": manifest("late", 'requires_aegis = ">=90"\n'),

@@ -17,7 +17,7 @@ const files = {
   ".aegis/plugins/broken.ts": 'import { tool } from "aegis";\nthrow new Error("not today");\n',
 };
 
-it("lists, shows, switches, follows and reloads plugins", { timeout: scaled(60_000) }, async () => {
+it("lists, shows, switches, follows and reloads plugins", { tags: "slow", timeout: scaled(60_000) }, async () => {
   const { root, aegis, json, start } = await aegisProject(files);
   const list = await aegis("plugin", "list");
   expect(list.code).toBe(0);
@@ -70,7 +70,10 @@ it("lists, shows, switches, follows and reloads plugins", { timeout: scaled(60_0
   expect((await aegis("plugin", "reload", "broken")).code).not.toBe(0);
 });
 
-it("checks a plugin without a daemon, and runs it only when asked to", { timeout: scaled(60_000) }, async () => {
+it("checks a plugin without a daemon, and runs it only when asked to", {
+  tags: "slow",
+  timeout: scaled(60_000),
+}, async () => {
   const { root, aegis, json, daemonPid } = await aegisProject(files);
   const good = await aegis("plugin", "validate", ".aegis/plugins/loud");
   expect(good).toMatchObject({ code: 0, stdout: expect.stringContaining("loud 0.2.0") });

@@ -133,7 +133,7 @@ describe("aegis queue", () => {
 });
 
 describe("aegis task tail", () => {
-  it("shows what the worker said and says until the task ends", async () => {
+  it("shows what the worker said and says until the task ends", { tags: "slow" }, async () => {
     const { aegis, start, open } = await project();
     const id = (await aegis("queue", "enqueue", "work", "hold a")).stdout.trim();
     const tail = start("task", "tail", id);

@@ -56,7 +56,7 @@ it("shows tokens, cost and context of sessions and turns, and a dash for what is
   expect(chat.stdout + chat.stderr).toMatch(/· 1k tokens in, 10 out, \$1\.01, context \d/);
 });
 
-it("gives an answer again whole, and the whole history with tool results", async () => {
+it("gives an answer again whole, and the whole history with tool results", { tags: "slow" }, async () => {
   const { aegis, json } = await talked();
   await aegis("send", "ada", "long", "--wait");
   await aegis("send", "ada", "edit", "--wait");

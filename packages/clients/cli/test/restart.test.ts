@@ -29,7 +29,9 @@ const restarts: Record<string, (project: AegisProject) => Promise<unknown>> = {
   },
 };
 
-it("keeps the terminal app, followers and clients connected across restarts after a browser was open", async () => {
+it("keeps the terminal app, followers and clients connected across restarts after a browser was open", {
+  tags: "slow",
+}, async () => {
   const { project, pty, shows } = await openApp({ prepare: openBrowser });
   await shows("No session is open");
   pty.type("hello\r");

@@ -72,7 +72,9 @@ describe("aegis schedule", () => {
     expect((await at.aegis("schedule", "enable", "nightly")).stdout).toBe("nightly is enabled (.aegis.yaml)\n");
   });
 
-  it("does nothing that came with the files before somebody has agreed, and says so; adding one is agreeing", async () => {
+  it("does nothing that came with the files before somebody has agreed, and says so; adding one is agreeing", {
+    tags: "slow",
+  }, async () => {
     const at = await aegisProject({ ".aegis.yaml": config }, { trusted: false });
     const list = await at.aegis("schedule", "list");
     expect(list.stdout).toContain("No schedules in effect.");
@@ -87,7 +89,7 @@ describe("aegis schedule", () => {
     );
   });
 
-  it("says what is wrong before it does anything", async () => {
+  it("says what is wrong before it does anything", { tags: "slow" }, async () => {
     const at = await aegisProject({ ".aegis.yaml": config });
     const wrong: [string[], RegExp][] = [
       [["add", "x"], /the action is missing/],

@@ -90,7 +90,7 @@ writeFileSync("seen", process.env.FRONT + " " + (process.env.DEPLOY ?? "none"));
 const project = { ".aegis.yaml": withVariables, "agent.mjs": agent, ...house };
 
 describe("a variable by its name", () => {
-  it("reaches the agent's process and the plugin; its value is shown nowhere", async () => {
+  it("reaches the agent's process and the plugin; its value is shown nowhere", { tags: "slow" }, async () => {
     const { root, env, aegis, json } = await aegisProject(project);
     env.DEPLOY = secret;
     await aegis("run", "--agent", "outer", "hello");
@@ -132,7 +132,9 @@ describe("a variable by its name", () => {
     expect(stderr).toMatch(/\.aegis\.yaml:4:\d+ agents\.outer\.env\.FRONT: expected the name of a variable/);
   });
 
-  it("is withheld until the user has agreed, and the list says which variables go where", async () => {
+  it("is withheld until the user has agreed, and the list says which variables go where", {
+    tags: "slow",
+  }, async () => {
     const { root, env, aegis, json } = await aegisProject(project, { trusted: false });
     env.DEPLOY = secret;
     const { stdout } = await aegis("trust", "--list");

@@ -87,36 +87,42 @@ case "$1" in
 esac
 `;
 
-it.skipIf(process.platform !== "linux")("starts the daemon as a service, reports it, and removes it", async () => {
-  const project = await aegisProject();
-  const { aegis, json, env } = project;
-  const bin = await tempDir();
-  env.PATH = `${bin}:${env.PATH}`;
-  const printed = await aegis("service", "install", "--print");
-  expect(printed.stdout).toContain(`"-C" "${project.root}" "serve"`);
+it.skipIf(process.platform !== "linux")(
+  "starts the daemon as a service, reports it, and removes it",
+  { tags: "slow" },
+  async () => {
+    const project = await aegisProject();
+    const { aegis, json, env } = project;
+    const bin = await tempDir();
+    env.PATH = `${bin}:${env.PATH}`;
+    const printed = await aegis("service", "install", "--print");
+    expect(printed.stdout).toContain(`"-C" "${project.root}" "serve"`);
 
-  await writeFile(join(bin, "systemctl"), "#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n", { mode: 0o755 });
-  const refused = await aegis("service", "install");
-  expect(refused.code).not.toBe(0);
-  expect(refused.stderr).toMatch(/Failed to connect to bus[\s\S]*aegis up/);
-  expect((await json("service", "status")).installed).toBe(false);
+    await writeFile(join(bin, "systemctl"), "#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n", {
+      mode: 0o755,
+    });
+    const refused = await aegis("service", "install");
+    expect(refused.code).not.toBe(0);
+    expect(refused.stderr).toMatch(/Failed to connect to bus[\s\S]*aegis up/);
+    expect((await json("service", "status")).installed).toBe(false);
 
-  await writeFile(join(bin, "systemctl"), manager);
-  await chmod(join(bin, "systemctl"), 0o755);
-  const { file } = await json<{ file: string }>("service", "install");
-  await waitUntil("the daemon runs", async () => (await project.daemonPid()) !== null);
-  expect(await json("service", "status")).toMatchObject({
-    installed: true,
-    enabled: true,
-    running: true,
-    current: true,
-  });
-  expect((await aegis("run", "hello")).code).toBe(0);
+    await writeFile(join(bin, "systemctl"), manager);
+    await chmod(join(bin, "systemctl"), 0o755);
+    const { file } = await json<{ file: string }>("service", "install");
+    await waitUntil("the daemon runs", async () => (await project.daemonPid()) !== null);
+    expect(await json("service", "status")).toMatchObject({
+      installed: true,
+      enabled: true,
+      running: true,
+      current: true,
+    });
+    expect((await aegis("run", "hello")).code).toBe(0);
 
-  await writeFile(file, (await readFile(file, "utf8")).replace("RestartSec=5", "RestartSec=6"));
-  expect((await aegis("service", "status")).stdout).toContain("Write it again with: aegis service install");
-  expect((await json("service", "uninstall")).removed).toBe(true);
-  expect(existsSync(file)).toBe(false);
-  await waitUntil("the daemon has ended", async () => (await project.daemonPid()) === null);
-  expect((await aegis("service", "uninstall")).stdout).toContain("No service is installed");
-});
+    await writeFile(file, (await readFile(file, "utf8")).replace("RestartSec=5", "RestartSec=6"));
+    expect((await aegis("service", "status")).stdout).toContain("Write it again with: aegis service install");
+    expect((await json("service", "uninstall")).removed).toBe(true);
+    expect(existsSync(file)).toBe(false);
+    await waitUntil("the daemon has ended", async () => (await project.daemonPid()) === null);
+    expect((await aegis("service", "uninstall")).stdout).toContain("No service is installed");
+  },
+);

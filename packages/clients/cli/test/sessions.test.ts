@@ -43,7 +43,7 @@ it("sends messages with a receipt, the answer, or once only", async () => {
   expect(history.match(/← you: hello/g)).toHaveLength(1);
 });
 
-it("counts an answer as read that it printed, and as unread that only a program got", async () => {
+it("counts an answer as read that it printed, and as unread that only a program got", { tags: "slow" }, async () => {
   const project = await aegisProject();
   const unread = async () => (await project.json<Sessions>("ps")).sessions.map(({ unseen }) => unseen);
   await project.aegis("run", "--keep", "hello");
@@ -75,7 +75,7 @@ it("queues behind a turn, takes messages back and interrupts", async () => {
   expect((await project.aegis("history", "brave-planck")).stdout).toContain("turn interrupted");
 });
 
-it("tails events as lines and as JSON, and a closed pipe ends it quietly", async () => {
+it("tails events as lines and as JSON, and a closed pipe ends it quietly", { tags: "slow" }, async () => {
   const project = await aegisProject();
   await project.aegis("up");
   const tail = project.start("tail", "--after", "0");

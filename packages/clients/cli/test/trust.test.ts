@@ -45,6 +45,7 @@ it("starts without a question, runs only what is harmless, and says what it left
 // Not on PostgreSQL: it counts what needs consent, and a cluster needs it too.
 it.skipIf(testsUsePostgres)(
   "runs it once its user has agreed, also while the daemon runs, and asks again when it changes",
+  { tags: "slow" },
   async () => {
     const { aegis, json, root } = await aegisProject(files, { trusted: false });
     await aegis("up");
@@ -68,7 +69,9 @@ it.skipIf(testsUsePostgres)(
   },
 );
 
-it("takes --yes on up for an agreement, and what the user configures by command for one too", async () => {
+it("takes --yes on up for an agreement, and what the user configures by command for one too", {
+  tags: "slow",
+}, async () => {
   const { aegis, json } = await aegisProject(files, { trusted: false });
   const up = await aegis("up", "--yes");
   expect(up.stderr).toContain("trusted because of --yes: agent config/loud");
@@ -86,25 +89,29 @@ it.skipIf(testsUsePostgres)("asks nothing of a project that was just made", asyn
 });
 
 // Not on PostgreSQL: it counts what needs consent, and a cluster needs it too.
-it.skipIf(testsUsePostgres)("refuses options that contradict each other, and changes nothing then", async () => {
-  const { aegis, json } = await aegisProject(files, { trusted: false });
-  expect((await aegis("trust", "--yes")).code).toBe(0);
-  const refused = [
-    ["--list", "--revoke"],
-    ["--always", "--revoke"],
-    ["--list", "--always"],
-    ["--list", "--yes"],
-  ];
-  for (const options of refused) {
-    const { code, stderr } = await aegis("trust", ...options);
-    expect(code).toBe(2);
-    expect(stderr).toContain(`${options[0]} and ${options[1]} cannot be combined`);
-  }
-  const { always, items } = await json<Items & { always: boolean }>("trust", "--list");
-  expect(always).toBe(false);
-  expect(items.map(({ state }) => state)).toEqual(["trusted", "trusted"]);
-  expect((await aegis("trust", "--revoke", "--yes")).code).toBe(0);
-});
+it.skipIf(testsUsePostgres)(
+  "refuses options that contradict each other, and changes nothing then",
+  { tags: "slow" },
+  async () => {
+    const { aegis, json } = await aegisProject(files, { trusted: false });
+    expect((await aegis("trust", "--yes")).code).toBe(0);
+    const refused = [
+      ["--list", "--revoke"],
+      ["--always", "--revoke"],
+      ["--list", "--always"],
+      ["--list", "--yes"],
+    ];
+    for (const options of refused) {
+      const { code, stderr } = await aegis("trust", ...options);
+      expect(code).toBe(2);
+      expect(stderr).toContain(`${options[0]} and ${options[1]} cannot be combined`);
+    }
+    const { always, items } = await json<Items & { always: boolean }>("trust", "--list");
+    expect(always).toBe(false);
+    expect(items.map(({ state }) => state)).toEqual(["trusted", "trusted"]);
+    expect((await aegis("trust", "--revoke", "--yes")).code).toBe(0);
+  },
+);
 
 it("shows what a folder would run as it is: no text in it drives the terminal, hides or adds a line", {
   tags: "slow",

@@ -34,7 +34,7 @@ async function project(files: Record<string, string> = {}, options = {}) {
 }
 
 describe("aegis workflow", () => {
-  it("says how runs are started, and what one workflow takes", async () => {
+  it("says how runs are started, and what one workflow takes", { tags: "slow" }, async () => {
     const at = await project();
     const help = await at.aegis("workflow", "run", "--help");
     expect(help.code).toBe(0);
@@ -89,7 +89,7 @@ describe("aegis workflow", () => {
     expect(failed.stderr).toContain("TypeError: the result of odd_result.inner[0] is a Map: expected JSON");
   });
 
-  it("names plugins that do not run when a workflow is not there", async () => {
+  it("names plugins that do not run when a workflow is not there", { tags: "slow" }, async () => {
     const at = await project({ ".aegis/plugins/broken.ts": "export const x = 1;\nthrow new Error('oh no');\n" });
     const unknown = await at.aegis("workflow", "run", "quik");
     expect(unknown.stderr).toContain('no workflow "quik" (did you mean "quick"?)');

@@ -17,7 +17,9 @@ const files = {
 };
 
 describe("needs you", () => {
-  it("shows the ask whole in the conversation, answers it there, and Esc asks before it interrupts", async () => {
+  it("shows the ask whole in the conversation, answers it there, and Esc asks before it interrupts", {
+    tags: "slow",
+  }, async () => {
     const { project, pty, shows, hides } = await openApp({ files });
     pty.type("may you deploy\r");
     await shows("wants to use deploy");
@@ -66,7 +68,7 @@ describe("needs you", () => {
 });
 
 describe("the dashboard", () => {
-  it("shows tasks as they wait, run and end, and cancels after a question", async () => {
+  it("shows tasks as they wait, run and end, and cancels after a question", { tags: "slow" }, async () => {
     const { project, pty, shows, hides, open } = await openApp({ files, prepare: (one) => one.aegis("up") });
     pty.type(keys.ctrlD);
     await shows(/QUEUES\n▸ review +0\/1 busy · 0 waiting/);
@@ -141,7 +143,7 @@ it("asks a new folder for a configuration, and says what the offline agent is", 
   await pty.shows("● live");
 });
 
-it("draws after a fresh start what it drew before", async () => {
+it("draws after a fresh start what it drew before", { tags: "slow" }, async () => {
   const first = await openApp({ files });
   first.pty.type("hello\r");
   await first.shows("you said: hello");

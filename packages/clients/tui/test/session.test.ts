@@ -21,7 +21,7 @@ describe("the session screen", () => {
     await shows(/ 1 hello there ✓/);
   });
 
-  it("wraps what a new user must know, so that none of it is cut in a narrow terminal", async () => {
+  it("wraps what a new user must know, so that none of it is cut in a narrow terminal", { tags: "slow" }, async () => {
     const files = { ".aegis.yaml": "default_agent: dev\nagents:\n  dev: { harness: scripted }\n" };
     const { pty, shows } = await openApp({ files, columns: 50, rows: 20 });
     await shows("run: aegis doctor");
@@ -44,7 +44,7 @@ describe("the session screen", () => {
     await waitUntil("the problem is shown whole", async () => problem.test(await pty.screen()));
   });
 
-  it("queues while the agent works, shows what waits, and takes it back", async () => {
+  it("queues while the agent works, shows what waits, and takes it back", { tags: "slow" }, async () => {
     const { pty, shows, hides, open } = await openApp();
     pty.type("hold one\r");
     await shows("holding one");
@@ -75,7 +75,7 @@ describe("the session screen", () => {
     await shows("✓ ready");
   });
 
-  it("edits many lines, and sends a paste of 10,000 lines as one message", async () => {
+  it("edits many lines, and sends a paste of 10,000 lines as one message", { tags: "slow" }, async () => {
     const { project, pty, shows } = await openApp();
     pty.type(`one${keys.ctrlJ}two\r`);
     await shows("> two");
@@ -92,7 +92,7 @@ describe("the session screen", () => {
     );
   });
 
-  it("completes files and commands, and searches what was sent", async () => {
+  it("completes files and commands, and searches what was sent", { tags: "slow" }, async () => {
     const { pty, shows, hides } = await openApp({
       files: { ...(await import("@aegis/test/helpers/project.ts")).obedient, "src/orchard.ts": "" },
     });

@@ -95,7 +95,7 @@ it("uses a person's own keys, and shows them", async () => {
   await shows("QUEUES");
 });
 
-it("draws at every size, also in the middle of a stream", async () => {
+it("draws at every size, also in the middle of a stream", { tags: "slow" }, async () => {
   const { pty, shows } = await openApp();
   pty.type(`stream ${"many words that flow over the edge ".repeat(40)}\r`);
   await shows("many words");

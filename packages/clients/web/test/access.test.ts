@@ -174,7 +174,9 @@ describe("a browser", () => {
 });
 
 describe("access over restarts", () => {
-  it("survives the daemon, which takes the same port again; a file of somebody else does not count", async () => {
+  it("survives the daemon, which takes the same port again; a file of somebody else does not count", {
+    tags: "slow",
+  }, async () => {
     const project = await testProject(webProject);
     const first = await project.start();
     const { code } = await first.client.call("createWebCode");

@@ -28,7 +28,7 @@ async function openPage(place: string) {
 }
 
 describe("a session", () => {
-  it("is stopped, and an ask is denied or answered in words", async () => {
+  it("is stopped, and an ask is denied or answered in words", { tags: "slow" }, async () => {
     const { client } = shared.daemon;
     const session = await createSession(client);
     await say(client, session.id, "hold forever");
@@ -47,7 +47,7 @@ describe("a session", () => {
 });
 
 describe("a task", () => {
-  it("is cancelled and tried again", async () => {
+  it("is cancelled and tried again", { tags: "slow" }, async () => {
     const { client } = shared.daemon;
     await client.call("pauseQueue", { path: { queue: "docs" } });
     const { task } = await client.call("enqueueTask", { path: { queue: "docs" }, body: { payload: "echo twice" } });

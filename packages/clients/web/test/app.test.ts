@@ -15,7 +15,7 @@ const shared = sharedDaemon(webProject);
 const openPage = (options?: Parameters<typeof browser.open>[1]) => openWeb(browser, shared.daemon, options);
 
 describe("getting in", () => {
-  it("leaves no code in the address and no token in the page", async () => {
+  it("leaves no code in the address and no token in the page", { tags: "slow" }, async () => {
     const { page, errors } = await openPage();
     expect(page.url()).toBe(`${shared.daemon.file.url}/`);
     expect(await page.evaluate("document.cookie")).toBe("");
@@ -27,7 +27,7 @@ describe("getting in", () => {
     expect(errors).toEqual([]);
   });
 
-  it("tells a browser without access what to do", async () => {
+  it("tells a browser without access what to do", { tags: "slow" }, async () => {
     const { page } = await browser.open(`${shared.daemon.file.url}/`);
     await page.getByText("aegis web").waitFor();
     const used = await webLink(shared.daemon.client);
@@ -105,7 +105,7 @@ describe("a session", () => {
     expect([errors, left]).toEqual([[], []]);
   });
 
-  it("queues a message, takes it back, interrupts, renames, forks and closes", async () => {
+  it("queues a message, takes it back, interrupts, renames, forks and closes", { tags: "slow" }, async () => {
     const { client } = shared.daemon;
     const session = await createSession(client);
     await say(client, session.id, "hold never");
@@ -161,7 +161,7 @@ describe("a session", () => {
     await page.locator(".markdown", { hasText: "you said: look" }).waitFor();
   });
 
-  it("keeps few rows in the page and loads older ones when the reader goes there", async () => {
+  it("keeps few rows in the page and loads older ones when the reader goes there", { tags: "slow" }, async () => {
     const { client } = shared.daemon;
     const session = await createSession(client);
     for (let batch = 0; batch < 4; batch++) {
@@ -189,7 +189,7 @@ describe("a session", () => {
 });
 
 describe("work", () => {
-  it("enqueues a task, shows its result, and pauses the queue", async () => {
+  it("enqueues a task, shows its result, and pauses the queue", { tags: "slow" }, async () => {
     const { page, errors } = await openPage();
     await go(page, "#/queues");
     await page.getByLabel("Task", { exact: true }).fill("echo written by the worker");
@@ -202,7 +202,7 @@ describe("work", () => {
     expect(errors).toEqual([]);
   });
 
-  it("fires a schedule now and switches it off", async () => {
+  it("fires a schedule now and switches it off", { tags: "slow" }, async () => {
     const { page } = await openPage();
     await go(page, "#/schedules");
     await page.getByRole("button", { name: "Run now" }).click();
@@ -214,7 +214,7 @@ describe("work", () => {
     await page.getByRole("button", { name: "Disable" }).waitFor();
   });
 
-  it("asks a group and shows the replies side by side", async () => {
+  it("asks a group and shows the replies side by side", { tags: "slow" }, async () => {
     const { client } = shared.daemon;
     await client.call("spawnGroup", { path: { group: "panel" }, body: { agents: ["dev", "reviewer"] } });
     const { page } = await openPage();
@@ -224,7 +224,7 @@ describe("work", () => {
     await waitUntil("both have replied", async () => (await page.locator(".replies .markdown").count()) === 2);
   });
 
-  it("starts a workflow from a form and shows its steps", async () => {
+  it("starts a workflow from a form and shows its steps", { tags: "slow" }, async () => {
     const { page } = await openPage();
     await go(page, "#/workflows");
     const row = page.locator("section[aria-label=Workflows] tr", { hasText: "review_branch" });
@@ -237,7 +237,7 @@ describe("work", () => {
     await page.getByRole("button", { name: "Fork" }).waitFor();
   });
 
-  it("draws who sent work to whom, and lists it for the keyboard", async () => {
+  it("draws who sent work to whom, and lists it for the keyboard", { tags: "slow" }, async () => {
     const { client } = shared.daemon;
     const [from, to] = [await createSession(client), await createSession(client)];
     await say(client, from.id, `hand parcel to ${to.handle} then hold drawn`);
@@ -258,7 +258,7 @@ describe("work", () => {
     await page.locator(".session-head", { hasText: to.handle }).waitFor();
   });
 
-  it("filters the events", async () => {
+  it("filters the events", { tags: "slow" }, async () => {
     const { page } = await openPage();
     await go(page, "#/events");
     await page.getByLabel("Filter by type, session or text").fill("daemon.started");
@@ -267,7 +267,7 @@ describe("work", () => {
 });
 
 describe("search and notifications", () => {
-  it("opens with Ctrl+K, finds a session and goes there by keyboard", async () => {
+  it("opens with Ctrl+K, finds a session and goes there by keyboard", { tags: "slow" }, async () => {
     const { client } = shared.daemon;
     const session = await createSession(client, { title: "Quarterly figures" });
     const { page, errors } = await openPage();
@@ -305,7 +305,7 @@ describe("search and notifications", () => {
 });
 
 describe("a daemon that goes away", () => {
-  it("is reported with its time, and the page resumes without doubles after kill -9", async () => {
+  it("is reported with its time, and the page resumes without doubles after kill -9", { tags: "slow" }, async () => {
     const project = await testProject(webProject);
     const first = await project.start();
     const session = await createSession(first.client);

@@ -162,7 +162,7 @@ it("finds agents, queues, workflows, skills and commands, and starts a session o
   expect((await client.call("getSession", { path: { session: id } })).session.agent).toBe("reviewer");
 });
 
-it("says what is missing in a project without anything", async () => {
+it("says what is missing in a project without anything", { tags: "slow" }, async () => {
   const project = await testProject({ ".aegis.yaml": "default_agent: dev\nagents:\n  dev: { harness: scripted }\n" });
   const { client } = await project.start();
   const { page } = await browser.open(await webLink(client));

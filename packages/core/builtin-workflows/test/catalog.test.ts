@@ -9,7 +9,7 @@ import { files, repository, text } from "@aegis/test/helpers/projects/catalog.ts
 import { waitUntil } from "@aegis/test/helpers/wait-until.ts";
 import { expect, it } from "vitest";
 
-it("reviews a branch side by side and says who failed", async () => {
+it("reviews a branch side by side and says who failed", { tags: "slow" }, async () => {
   const project = await repository();
   const { run } = await project.json<{ run: RunView }>("workflow", "run", "review_branch", "--base", "main");
   expect(run).toMatchObject({
@@ -38,7 +38,7 @@ it("reviews a branch without running what the repository's own settings name", a
   for (const mark of ["external", "monitored", "converted"]) expect(existsSync(join(project.root, mark))).toBe(false);
 });
 
-it("builds a feature test first, with feedback until the test passes", async () => {
+it("builds a feature test first, with feedback until the test passes", { tags: "slow" }, async () => {
   const project = await repository();
   const args = ["--feature", "it is green", "--test-path", "test.txt", "--test-command", "grep -q green feature.txt"];
   const shown = await project.aegis("workflow", "run", "tdd_cycle", ...args);
@@ -78,7 +78,7 @@ it("says what is wrong with a name, an argument or a plan", { tags: "slow" }, as
   expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining("--plan-path <string>") });
 });
 
-it("takes what the project sets for a workflow, and says what it cannot set", async () => {
+it("takes what the project sets for a workflow, and says what it cannot set", { tags: "slow" }, async () => {
   const config = (settings: string) => `${files[".aegis.yaml"]}workflows:\n  review_branch: ${settings}\n`;
   const project = await branchedRepository({
     ...files,

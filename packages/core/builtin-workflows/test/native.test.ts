@@ -54,7 +54,7 @@ async function repository(): Promise<{ project: AegisProject; models: FakeModels
 
 const text = (project: AegisProject, path: string) => readFile(join(project.root, path), "utf8");
 
-it("works through a plan", async () => {
+it("works through a plan", { tags: "slow" }, async () => {
   const { project, models } = await repository();
   const { run } = await project.json<{ run: RunView }>("workflow", "run", "execute_plan", "--plan-path", "plan.md");
   expect(run).toMatchObject({ status: "ok" });
@@ -63,13 +63,13 @@ it("works through a plan", async () => {
   expect(models.requests[0]?.tools).toContain("write");
 });
 
-it("reviews a branch", async () => {
+it("reviews a branch", { tags: "slow" }, async () => {
   const { project } = await repository();
   const { run } = await project.json<{ run: RunView }>("workflow", "run", "review_branch");
   expect(run).toMatchObject({ status: "ok", result: { ok: 3, blocked: 0, failed: 0 } });
 });
 
-it("builds a feature test first", async () => {
+it("builds a feature test first", { tags: "slow" }, async () => {
   const { project } = await repository();
   const args = ["--feature", "it is green", "--test-path", "test.txt", "--test-command", "grep -q green feature.txt"];
   const { run } = await project.json<{ run: RunView }>("workflow", "run", "tdd_cycle", ...args);
@@ -77,7 +77,7 @@ it("builds a feature test first", async () => {
   expect(await text(project, "feature.txt")).toBe("green");
 });
 
-it("writes a spec from a person's answers", async () => {
+it("writes a spec from a person's answers", { tags: "slow" }, async () => {
   const { project } = await repository();
   const start = ["workflow", "run", "brainstorm_to_spec", "--topic", "A clock", "--detach"];
   const { run } = await project.json<{ run: Run }>(...start);

@@ -305,6 +305,7 @@ describe("a changed configuration", () => {
 });
 
 it("does a thousand that are due at the same second, each once, in a few seconds", {
+  tags: "slow",
   timeout: scaled(60_000),
 }, async () => {
   const action = { kind: "workflow", workflow: "echo", args: {} } as const;

@@ -51,7 +51,7 @@ describe("the young generation", () => {
     process.stdout.write(JSON.stringify(sizes));
   `;
 
-  it("is small until the daemon is busy, and grows then", async () => {
+  it("is small until the daemon is busy, and grows then", { tags: "slow" }, async () => {
     const argv = [...nodeOptions, "--input-type=module", "--eval", program];
     const run = promisify(execFile);
     const sizes = await Promise.all(

@@ -98,7 +98,7 @@ test("a client that does not read a finished answer is cut off", async () => {
   });
 });
 
-test("answers that clients do not read hold a bounded amount of memory", async () => {
+test("answers that clients do not read hold a bounded amount of memory", { tags: "slow" }, async () => {
   const { server } = await start({ limits: { unreadBytes: 90_000_000 } });
   server.mount("/mcp", () => new Response("x".repeat(40_000_000)));
   const slow: Socket[] = [];

@@ -147,7 +147,7 @@ test("a message that the CLI has not accepted yet is interrupted once it is", as
   expect(conversation.alive).toBe(true);
 });
 
-test("a process that hears no interrupt is ended after two seconds", async () => {
+test("a process that hears no interrupt is ended after two seconds", { tags: "slow" }, async () => {
   const bench = await createBench(claudeUnderTest(), "reply");
   const { conversation } = await bench.open();
   const turn = watchTurn(conversation, "do:deaf");

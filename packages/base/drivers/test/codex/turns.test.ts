@@ -151,7 +151,7 @@ test("a tool at work is no silence", async () => {
   expect(endOf(await turn.done).reason).toBe("cancelled");
 });
 
-test("a server that hears no interrupt is ended after two seconds", async () => {
+test("a server that hears no interrupt is ended after two seconds", { tags: "slow" }, async () => {
   const bench = await createBench(codexUnderTest(), "reply");
   const { conversation } = await bench.open();
   const turn = watchTurn(conversation, "do:deaf");

@@ -33,7 +33,7 @@ it("puts the plugin, its defaults and what its script asks for in place, and not
   expect(project.said.join("\n")).toMatch(/hooks +pre_turn/);
 });
 
-it("takes back exactly what it added, byte for byte, and leaves what the user changed", async () => {
+it("takes back exactly what it added, byte for byte, and leaves what the user changed", { tags: "slow" }, async () => {
   const project = await pluginProject();
   const before = await project.snapshot();
   const installer = await project.installer();
@@ -74,7 +74,7 @@ it("keeps an agent that other settings have come to need", async () => {
   expect(await project.read(".aegis.yaml")).toContain("dreamer:");
 });
 
-it("keeps data unless it is told to delete it", async () => {
+it("keeps data unless it is told to delete it", { tags: "slow" }, async () => {
   const project = await pluginProject();
   const installer = await project.installer();
   await installer.install("hello", { from: project.source, force: false });
@@ -86,7 +86,7 @@ it("keeps data unless it is told to delete it", async () => {
   await expect(stat(join(project.root, ".aegis/state/plugins/hello"))).rejects.toThrow("ENOENT");
 });
 
-it("updates from the recorded source, tells what changes, and not over local edits", async () => {
+it("updates from the recorded source, tells what changes, and not over local edits", { tags: "slow" }, async () => {
   const project = await pluginProject();
   const installer = await project.installer();
   await installer.install("hello", { from: project.source, force: false });
@@ -113,7 +113,7 @@ it("updates from the recorded source, tells what changes, and not over local edi
   await expect(stat(join(project.root, ".aegis/plugins/hello/new.ts"))).rejects.toThrow("ENOENT");
 });
 
-it("keeps the old version when a forced install's script fails", async () => {
+it("keeps the old version when a forced install's script fails", { tags: "slow" }, async () => {
   const project = await pluginProject();
   await (await project.installer()).install("hello", { from: project.source, force: false });
   const before = await project.snapshot();
@@ -333,7 +333,7 @@ it("changes nothing unless somebody agrees", async () => {
   expect(await project.snapshot()).toEqual(before);
 });
 
-it("refuses a lock that was tampered with, and does not run a changed clean-up", async () => {
+it("refuses a lock that was tampered with, and does not run a changed clean-up", { tags: "slow" }, async () => {
   const project = await pluginProject();
   const installer = await project.installer();
   await installer.install("hello", { from: project.source, force: false });
