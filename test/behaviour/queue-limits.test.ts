@@ -54,7 +54,7 @@ it("tasks that failed for good are shown with the reason, once tried as often as
   const all = await json<Status>("queue", "status", "--failed");
   expect(all.tasks).toHaveLength(2);
   const own = await aegis("queue", "status", "work", "--failed");
-  expect(own.stdout).toMatch(/tsk_\S+ .*failed .*out of luck/);
+  expect(own.stdout).toMatch(/out of luck .*failed .*tsk_\S+/);
   expect(own.stdout).not.toContain("other");
   expect(own.stderr).toContain("aegis queue retry");
   const { tasks } = await json<Status>("queue", "status", "work", "--failed");
