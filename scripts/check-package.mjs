@@ -3,7 +3,7 @@
  * Needs the registry for the package's dependencies, so it is no part of `npm test`.
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -99,6 +99,44 @@ export const calls = [callTool(twice), fakeEngine().calls, followEvents, initial
   writeFileSync(join(work, "mine", "tsconfig.json"), config.replace('"aegis/node-test"', ""));
   rmSync(join(work, "mine", "plugin.test.ts"));
   expect("types against the package", run(tsc, ["-p", "."], join(work, "mine")), /^$/);
+  installGlobally(join(work, archive));
 } finally {
   rmSync(work, { recursive: true, force: true });
+}
+
+/** As a user does, with the Node of the machine, which may be older than the one that the package brings. */
+function installGlobally(tarball) {
+  const [prefix, home, folder] = ["prefix", "home", "own"].map((name) => join(work, name));
+  for (const path of [prefix, home, folder]) mkdirSync(path);
+  const path = process.env.PATH.split(":").filter((one) => !one.includes("node_modules"));
+  const user = { PATH: [join(prefix, "bin"), ...path].join(":"), HOME: home };
+  const as = (command, ...args) =>
+    execFileSync(command, args, { cwd: folder, env: user, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+  // With the user's own settings of npm, which may name a registry.
+  const npm = (...args) =>
+    execFileSync("npm", [...args, "--global", "--prefix", prefix, "--no-audit", "--no-fund"], {
+      env: { ...process.env, PATH: user.PATH },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+  const from = performance.now();
+  npm("install", tarball);
+  try {
+    expect(
+      `aegis init under Node ${as("node", "--version").trim()}`,
+      as("aegis", "init", "--yes"),
+      /Wrote \.aegis\.yaml/,
+    );
+    expect("the first answer", as("aegis", "run", "--agent", "offline", "hello"), /offline agent/);
+    const seconds = (performance.now() - from) / 1_000;
+    expect(
+      `from npm install to the first answer in ${seconds.toFixed(1)} s, at most 60 s`,
+      String(seconds < 60),
+      /true/,
+    );
+    expect("aegis web", as("aegis", "web", "--no-open"), /^http:\/\/127\.0\.0\.1:\d+\/#code=/);
+  } finally {
+    expect("aegis down", as("aegis", "down"), /stopped/);
+  }
+  npm("uninstall", "aegis-agents");
+  expect("npm uninstall", String(existsSync(join(prefix, "bin", "aegis"))), /false/);
 }

@@ -42,13 +42,11 @@ async function killedAt(last: number): Promise<boolean> {
   const { sessions } = await client.call("listSessions", { query: { closed: true } });
   expect(sessions, where).toHaveLength(1);
   const { messages } = await client.call("listMessages", { path: { session: sessions[0]?.id ?? "" } });
+  const received = messages.filter(({ sender }) => sender.kind === "channel" && sender.name === "telegram");
   expect(
-    messages.map(({ body, sender }) => [sender.kind, body]),
+    received.map(({ body }) => body),
     where,
-  ).toContainEqual(["telegram", "the work"]);
-  expect(messages.filter(({ sender }) => sender.kind === "channel" && sender.name === "telegram").length, where).toBe(
-    1,
-  );
+  ).toEqual(["the work"]);
   // A message that may have arrived is sent again with a mark, never without one.
   expect(answers().filter((text) => !text.startsWith("(This may be a repetition.)")).length, where).toBeLessThan(2);
   expect(fake.violations, where).toEqual([]);
