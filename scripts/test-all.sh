@@ -27,7 +27,8 @@ suite() {
 # The real CLIs are large; they arrive while the rest is tested.
 npm run pretest:live >"$logs/install" 2>&1 &
 install=$!
-step npm test
+# Four minutes and six minutes of processor time: more of either fails.
+AEGIS_TEST_BUDGET="240 360" step npm test
 suite slow npm run test:slow --
 step npm run test:package
 wait "$install" || { cat "$logs/install"; exit 1; }

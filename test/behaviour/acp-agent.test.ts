@@ -85,7 +85,7 @@ it("starts the daemon, streams an answer and offers agents, models and commands"
   await editor.sees("tool_call_update", (one) => one.toolCallId === call.toolCallId && one.status === "completed");
 });
 
-it("sends resources and images, and refuses what no agent can take", async () => {
+it("sends resources and images, and refuses what no agent can take", { tags: "slow" }, async () => {
   const at = await project();
   const editor = await acpEditor(at);
   const session = await editor.newSession();
@@ -210,7 +210,7 @@ it("closes a session that was never used, and keeps one that was", { tags: "slow
   expect((await editor.prompt(used, "again")).stopReason).toBe("end_turn");
 });
 
-it("selects agents by mode, by option and with --agent, until the first turn", async () => {
+it("selects agents by mode, by option and with --agent, until the first turn", { tags: "slow" }, async () => {
   const at = await project();
   const editor = await acpEditor(at, { args: ["--agent", "reviewer"] });
   const made = await editor.agent.request(to.new, { cwd: at.root, mcpServers: [] });

@@ -57,7 +57,7 @@ it("shows what each turn changed, in text and JSON, and touches neither index no
   expect(review.stdout).toContain("docs/more.md");
 });
 
-it("says that a folder is not in git, and goes on", async () => {
+it("says that a folder is not in git, and goes on", { tags: "slow" }, async () => {
   const { aegis, json } = await aegisProject(writingAgent);
   await aegis("spawn", "dev", "--handle", "ada");
   expect((await aegis("send", "ada", "write notes.txt new", "--wait")).code).toBe(0);

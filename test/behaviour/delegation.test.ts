@@ -47,7 +47,7 @@ it("agent calls of one answer of a native agent run side by side", async () => {
   expect(await answerTo(client, receipt)).toMatch(/released one.* and .*released two/s);
 });
 
-it("subagents.enabled: false hides the tools of subagents and of the pool", async () => {
+it("subagents.enabled: false hides the tools of subagents and of the pool", { tags: "slow" }, async () => {
   const config = (enabled: boolean) =>
     `agents:\n${remoteAgent("root", "permission: full")}subagents: { enabled: ${enabled} }\n`;
   const project = await testProject({ ".aegis.yaml": config(false) });
@@ -62,7 +62,7 @@ it("subagents.enabled: false hides the tools of subagents and of the pool", asyn
   expect(agent.tools.find(({ name }) => name === "agent")).toMatchObject({ allowed: false });
 });
 
-it("a call that its MCP client cancels is given up, and what it had started is cut", async () => {
+it("a call that its MCP client cancels is given up, and what it had started is cut", { tags: "slow" }, async () => {
   const project = await testProject({
     ".aegis.yaml": `agents:\n${remoteAgent("root", "permission: full")}  helper: { harness: scripted, playbook: playbook.yaml }\n`,
     "playbook.yaml": playbook,

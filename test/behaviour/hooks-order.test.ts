@@ -51,7 +51,7 @@ async function ended(project: Project, session: SessionId): Promise<Line[]> {
 
 const names = (told: readonly Line[]) => told.map(({ event }) => event);
 
-it("a session's start is dealt with before its first turn, and its end is told last", async () => {
+it("a session's start is dealt with before its first turn, and its end is told last", { tags: "slow" }, async () => {
   const project = await testProject(files);
   const { client } = await project.start();
   const { id } = await createSession(client, { prompt: "hello" });
@@ -91,7 +91,7 @@ it("a session's start is its first hook after the daemon was killed, with the tu
   expect(names((await lines(project, idle.id)).slice(0, 2))).toEqual(["session_start", "message_received"]);
 });
 
-it("the end of a session that is closed during a turn comes after that of the turn", async () => {
+it("the end of a session that is closed during a turn comes after that of the turn", { tags: "slow" }, async () => {
   const project = await testProject(files);
   const { client } = await project.start();
   const { id } = await createSession(client, { prompt: "hold one" });

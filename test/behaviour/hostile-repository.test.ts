@@ -76,7 +76,7 @@ async function withBranch(files: Record<string, string>, theirs: Record<string, 
   return createClient(found.file);
 }
 
-it("starts no program of another branch that has the name of an agreed one", async () => {
+it("starts no program of another branch that has the name of an agreed one", { tags: "slow" }, async () => {
   const mark = join(await tempDir(), "ran");
   const client = await withBranch(
     {

@@ -127,7 +127,7 @@ describe.each<Mode>(["auto", "legacy"])("over stdio, %s", (mode) => {
     expect(prompt.messages[0]?.content).toMatchObject({ text: expect.stringContaining("say hi to Ada") });
   });
 
-  it("lets the user answer a question, and approves no tool call", async () => {
+  it("lets the user answer a question, and approves no tool call", { tags: "slow" }, async () => {
     const at = await aegisProject(files);
     const { call } = await overStdio(at, mode, "left");
     const asked = await call("aegis_start", { prompt: "ask me" });
@@ -235,7 +235,7 @@ it.each<Mode>(["auto", "legacy"])(
   },
 );
 
-it("writes another program's settings after showing them, and keeps what is there", async () => {
+it("writes another program's settings after showing them, and keeps what is there", { tags: "slow" }, async () => {
   const at = await aegisProject(files);
   const file = join(at.env.HOME ?? "", ".cursor", "mcp.json");
   await mkdir(join(at.env.HOME ?? "", ".cursor"));

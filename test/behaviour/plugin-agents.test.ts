@@ -153,7 +153,7 @@ describe("tools that belong to an agent", () => {
     expect(JSON.stringify(models.requests.at(-1)?.body)).toContain("You keep the database.");
   });
 
-  it("are hidden and refused the same way on the plane", async () => {
+  it("are hidden and refused the same way on the plane", { tags: "slow" }, async () => {
     const project = await testProject({ ...withPlaneAgent, ...outside, ...db });
     const { client, file } = await project.start();
     await createSession(client, { agent: "remote", prompt: "show here" });
@@ -214,7 +214,7 @@ async function pool(client: Client) {
   return (await client.call("listPool")).agents;
 }
 
-it("retire with a reload what the pool holds of their own plugin, and nothing else", async () => {
+it("retire with a reload what the pool holds of their own plugin, and nothing else", { tags: "slow" }, async () => {
   const project: Project = await testProject({ ...asking, ...outside, ...db, ...only });
   const { client } = await project.start();
   const { id } = await createSession(client);

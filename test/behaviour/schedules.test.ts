@@ -137,7 +137,7 @@ describe("after kill -9", () => {
     return { client: third.client, firing };
   }
 
-  it("a session that was in progress ends, once", async () => {
+  it("a session that was in progress ends, once", { tags: "slow" }, async () => {
     const project = await testProject({ ...base, [overlay("s")]: entry("agent: dev\nprompt: hold a") });
     const { client, firing } = await killedTwice(project, "s", "a");
     expect(firing).toMatchObject({ status: "ok", result: "released a" });

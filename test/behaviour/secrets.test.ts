@@ -117,7 +117,7 @@ describe("a message with a secret", () => {
     expect(await filesWith(secret, join(project.dir, ".aegis/state"))).toEqual([]);
   });
 
-  it("is sent again whole after a crash, and redacted then", async () => {
+  it("is sent again whole after a crash, and redacted then", { tags: "slow" }, async () => {
     const project = await testProject(files);
     const first = await project.start({ env });
     const session = await createSession(first.client);
@@ -157,7 +157,7 @@ describe("an answer to an ask", () => {
     expect(await filesWith(secret, join(project.dir, ".aegis/state"))).toEqual([]);
   });
 
-  it("is whole for a workflow that a kill cut before it had recorded the answer", async () => {
+  it("is whole for a workflow that a kill cut before it had recorded the answer", { tags: "slow" }, async () => {
     const flow = `
 import { workflow } from "aegis";
 export const keyed = workflow("keyed", async (engine) => {

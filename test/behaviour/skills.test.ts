@@ -137,7 +137,7 @@ describe("after the daemon was killed", () => {
     expect(await talk(client, id, "tea again")).toBe("tea again");
   });
 
-  it("a message that was passed on is answered where it went, once", async () => {
+  it("a message that was passed on is answered where it went, once", { tags: "slow" }, async () => {
     const project = await testProject(files);
     const first = await project.start();
     const { id } = await createSession(first.client);

@@ -85,7 +85,7 @@ describe("outgoing webhooks", () => {
     expect(test).toMatch(/^test_/);
   });
 
-  it("loses nothing over kills, and repeats only with the same id", timeout, async () => {
+  it("loses nothing over kills, and repeats only with the same id", { ...timeout, tags: "slow" }, async () => {
     const receiver = await startReceiver();
     const project = await testProject(outgoing(receiver.url));
     // The connection breaks after the request was read: the daemon cannot know that it arrived.

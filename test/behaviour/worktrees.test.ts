@@ -62,7 +62,9 @@ it("works in a worktree with copied and linked files, a branch and ports, and le
   expect(await readFile(join(eve?.worktree?.dir ?? "", "tracked.txt"), "utf8")).toBe("not committed\n");
 });
 
-it("says what is wrong without git, without a commit and with an unknown base, and goes on", async () => {
+it("says what is wrong without git, without a commit and with an unknown base, and goes on", {
+  tags: "slow",
+}, async () => {
   const { aegis, root } = await aegisProject(writingAgent);
   const refused = await aegis("spawn", "dev", "--worktree");
   expect(refused.code).not.toBe(0);

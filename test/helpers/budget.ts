@@ -1,10 +1,11 @@
 /**
  * With `AEGIS_TEST_BUDGET="240 360"`, a run of the tests prints its ten dearest cases, and fails if it takes more seconds
- * by the clock or more seconds of processor time, daemons included.
+ * by the clock or more seconds of processor time, daemons included. A slower machine gets more of both, by how slow it is.
  */
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Reporter, TestModule } from "vitest/node";
+import { measuredSlowness } from "./slowness.ts";
 
 export const budgetVariable = "AEGIS_TEST_BUDGET";
 const shown = 10;
@@ -62,7 +63,10 @@ export class BudgetReporter implements Reporter {
     process.stdout.write("\nThe dearest cases:\n");
     for (const { ms, name } of lines) process.stdout.write(`  ${(ms / 1_000).toFixed(1)} s  ${name}\n`);
     process.stdout.write(`\n${cases.length} cases in ${wallSeconds.toFixed(0)} s, processor time: ${cpu}\n`);
-    const over = overBudget(use, this.#budget);
+    // The budget is that of the machine whose speed counts as one.
+    const slow = measuredSlowness();
+    const { wallSeconds: wall, cpuSeconds: processor } = this.#budget;
+    const over = overBudget(use, { wallSeconds: Math.round(wall * slow), cpuSeconds: Math.round(processor * slow) });
     if (over.length === 0) return;
     process.stderr.write(`\nThe run is above its budget: ${over.join(", ")}\n`);
     process.exitCode = 1;

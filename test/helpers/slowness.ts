@@ -20,11 +20,15 @@ export function measureSlowness(): void {
   );
 }
 
+/** The factor that was measured before the tests began. */
+export function measuredSlowness(): number {
+  return Number(process.env[variable] ?? 1);
+}
+
 /** The measured factor, or what the load of the last minute asks for if that is more. */
 export function slowness(): number {
-  const measured = Number(process.env[variable] ?? 1);
   const [lastMinute = 0] = loadavg();
-  return clamp(Math.max(measured, lastMinute / availableParallelism()));
+  return clamp(Math.max(measuredSlowness(), lastMinute / availableParallelism()));
 }
 
 /** A deadline of an idle machine as it is on this one. */

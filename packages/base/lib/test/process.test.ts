@@ -103,7 +103,7 @@ test("what left the group ends soon after a child that ends by itself", { tags: 
   await waitUntil("the escaped process is gone", () => !isRunning(pid));
 });
 
-test("the end of one child leaves alone what another started", async () => {
+test("the end of one child leaves alone what another started", { tags: "slow" }, async () => {
   const processes = await makeProcesses();
   const [one, other] = [
     await startShell(escapes["a session of its own"], processes),
@@ -133,7 +133,7 @@ test("what a child starts while it is being ended ends too", async () => {
   expect(isRunning(pid)).toBe(false);
 });
 
-test("a mark given to others ends what they start", async () => {
+test("a mark given to others ends what they start", { tags: "slow" }, async () => {
   const processes = await makeProcesses();
   const mark = processes.mark();
   const other = spawn("setsid", ["sh", "-c", 'trap "" TERM; echo up; while :; do sleep 1; done'], {

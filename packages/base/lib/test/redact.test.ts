@@ -97,7 +97,7 @@ describe("a JSON value", () => {
     return [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(textsIn)];
   }
 
-  it("keeps no secret that contains characters which JSON escapes", () => {
+  it("keeps no secret that contains characters which JSON escapes", { tags: "slow" }, () => {
     const letters = (options: fc.StringConstraints) =>
       fc.string({ unit: fc.constantFrom("a", '"', "\\", "\n", "\u0001", "\u2028", "é", "😀"), ...options });
     const quoted = (secrets: readonly string[]) => secrets.map((secret) => JSON.stringify({ secret }));

@@ -102,7 +102,10 @@ it("installs a plugin with bad tools without them, and validate --load finds the
   for (const one of wrong) expect(plugin.diagnostics.map(({ message }) => message).join("\n")).toContain(one);
 });
 
-it("names each part of a Claude Code plugin that has no effect", { timeout: scaled(60_000) }, async () => {
+it("names each part of a Claude Code plugin that has no effect", {
+  tags: "slow",
+  timeout: scaled(60_000),
+}, async () => {
   const { aegis, json, root } = await aegisProject(files);
   const hooks =
     /hooks\/hooks\.json: (?:warning: )?has no effect here: .*nothing that they check or block.*\(PreToolUse\)/;

@@ -66,18 +66,22 @@ it("runs nothing of a cloned folder's plugins until its user agrees, and only wh
 });
 
 // Not on PostgreSQL: it needs a folder without a configuration.
-it.skipIf(testsUsePostgres)("works in a folder below the user's own, without a configuration", async () => {
-  const { aegis, json, root, env } = await aegisProject({}, { trusted: false });
-  env.HOME = dirname(root);
-  await mkdir(join(root, ".aegis/plugins"), { recursive: true });
-  await writeFile(join(root, ".aegis/plugins/sly.ts"), marks("ran").replace('"..", "..", ', '"..", '));
-  expect((await aegis("plugin", "list")).stdout).toMatch(/sly +0\.0\.0 +untrusted/);
-  expect((await aegis("trust", "--yes")).stdout).toContain("Trusted: 1 item");
-  const { plugins } = await json<{ plugins: Plugin[] }>("plugin", "list");
-  expect(plugins).toMatchObject([{ name: "sly", status: "loaded" }]);
-  expect(existsSync(join(root, "ran"))).toBe(true);
-  expect(existsSync(join(env.HOME, ".aegis/state"))).toBe(false);
-});
+it.skipIf(testsUsePostgres)(
+  "works in a folder below the user's own, without a configuration",
+  { tags: "slow" },
+  async () => {
+    const { aegis, json, root, env } = await aegisProject({}, { trusted: false });
+    env.HOME = dirname(root);
+    await mkdir(join(root, ".aegis/plugins"), { recursive: true });
+    await writeFile(join(root, ".aegis/plugins/sly.ts"), marks("ran").replace('"..", "..", ', '"..", '));
+    expect((await aegis("plugin", "list")).stdout).toMatch(/sly +0\.0\.0 +untrusted/);
+    expect((await aegis("trust", "--yes")).stdout).toContain("Trusted: 1 item");
+    const { plugins } = await json<{ plugins: Plugin[] }>("plugin", "list");
+    expect(plugins).toMatchObject([{ name: "sly", status: "loaded" }]);
+    expect(existsSync(join(root, "ran"))).toBe(true);
+    expect(existsSync(join(env.HOME, ".aegis/state"))).toBe(false);
+  },
+);
 
 it("does not call trusted what cannot be trusted as it is", { tags: "slow" }, async () => {
   const { aegis, json, root } = await aegisProject(cloned, { trusted: false });

@@ -114,7 +114,9 @@ it("starts nothing for ps and asks where no project is", async () => {
   expect(await project.daemonPid()).toBeNull();
 });
 
-it("lists the sessions of all projects of the user, starts none, and names those that do not run", async () => {
+it("lists the sessions of all projects of the user, starts none, and names those that do not run", {
+  tags: "slow",
+}, async () => {
   const project = await aegisProject();
   expect(await project.json("ps", "--all-projects")).toEqual({ projects: [] });
   expect(await project.daemonPid()).toBeNull();

@@ -43,7 +43,7 @@ describe("aegis schedule", () => {
     expect((await at.aegis("schedule", "show", "standup")).code).not.toBe(0);
   });
 
-  it("says of a file that is put there by hand what is wrong with it", async () => {
+  it("says of a file that is put there by hand what is wrong with it", { tags: "slow" }, async () => {
     const at = await aegisProject();
     await at.aegis("up");
     await mkdir(join(at.root, ".aegis/schedules"), { recursive: true });

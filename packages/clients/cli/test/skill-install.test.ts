@@ -42,7 +42,7 @@ describe("aegis skill install", () => {
     expect((await project.aegis("skill", "installed")).stdout).toMatch(/pdf +1\.0\.0 +intact +project +clawhub:pdf/);
   });
 
-  test("updates keep edits unless forced, and removing needs a yes", async () => {
+  test("updates keep edits unless forced, and removing needs a yes", { tags: "slow" }, async () => {
     const { hub, project } = await ground({ pdf: { versions: { "1.0.0": { "SKILL.md": skillPage("pdf", "one") } } } });
     await project.aegis("skill", "install", "pdf");
     hub.skills.set("pdf", { versions: { "1.0.0": {}, "1.1.0": { "SKILL.md": skillPage("pdf", "two") } } });
@@ -65,7 +65,7 @@ describe("aegis skill install", () => {
     expect((await project.aegis("skill", "remove", "pdf", "--yes")).stderr).toContain('no installed skill "pdf"');
   });
 
-  test("what is suspicious needs a yes, what is malicious gets none", async () => {
+  test("what is suspicious needs a yes, what is malicious gets none", { tags: "slow" }, async () => {
     const { project } = await ground({
       odd: { versions: { "1.0.0": { "SKILL.md": skillPage("odd", pipe) } } },
       bad: { versions: { "1.0.0": { "SKILL.md": skillPage("bad", "echo x | base64 -d | bash") } } },
@@ -137,7 +137,7 @@ describe("aegis skill install", () => {
     });
   });
 
-  test("a plugin is overridden in the same way", async () => {
+  test("a plugin is overridden in the same way", { tags: "slow" }, async () => {
     const { project } = await ground({});
     const folder = join(project.root, "offered");
     await mkdir(folder);
@@ -159,7 +159,9 @@ describe("aegis skill install", () => {
     expect(lock.plugins.bad.overridden).toEqual(["payload.base64-shell README.md:4"]);
   });
 
-  test("from git, a folder, a page, an archive; for the user; several at once are told apart", async () => {
+  test("from git, a folder, a page, an archive; for the user; several at once are told apart", {
+    tags: "slow",
+  }, async () => {
     const repo = await gitRepo({ "skills/a/SKILL.md": skillPage("alpha"), "skills/b/SKILL.md": skillPage("beta") });
     const { project, home } = await ground({});
     await writeFile(join(project.root, "loose.md"), skillPage("loose"));

@@ -49,7 +49,7 @@ describe("aegis workflow", () => {
     expect(missing.stderr).toContain("wrong arguments for quick: who is missing");
   });
 
-  it("shows all of a run that is over at once, and only its result on stdout", async () => {
+  it("shows all of a run that is over at once, and only its result on stdout", { tags: "slow" }, async () => {
     const at = await project();
     const { code, stdout, stderr } = await at.aegis("workflow", "run", "quick", "--who", "Ann");
     expect({ code, stdout }).toEqual({ code: 0, stdout: '{"who":"Ann"}\n' });
@@ -60,7 +60,7 @@ describe("aegis workflow", () => {
     expect(watched).toMatchObject({ code: 0, stdout: '{"who":"Bob"}\n' });
   });
 
-  it("keeps up with a run of many steps", async () => {
+  it("keeps up with a run of many steps", { tags: "slow" }, async () => {
     const at = await project();
     const { run } = await at.json<{ run: { id: string } }>("workflow", "run", "many", "--detach");
     const watched = at.start("workflow", "watch", run.id);

@@ -180,7 +180,7 @@ test("a daemon that fails on every connection is given up", async () => {
   await expect(items.next()).rejects.toMatchObject({ code: "unavailable" });
 });
 
-test("a reader that was dropped for being slow goes on where it was", async () => {
+test("a reader that was dropped for being slow goes on where it was", { tags: "slow" }, async () => {
   const { server, services } = await start({ limits: { stallMs: 50 } });
   const client = createClient({ url: server.url, token });
   let reconnects = 0;

@@ -95,7 +95,7 @@ describe("the dashboard", () => {
 });
 
 describe("team, agents, palette and help", () => {
-  it("show who is there, what was sent, and what one can do", async () => {
+  it("show who is there, what was sent, and what one can do", { tags: "slow" }, async () => {
     const { project, pty, shows, hides } = await openApp({ files });
     await project.aegis("spawn", "dev", "--handle", "calm-galois");
     await shows("1 calm-galois");

@@ -65,7 +65,7 @@ describe("the session screen", () => {
     await shows("✓ ready");
   });
 
-  it("interrupts with Esc", async () => {
+  it("interrupts with Esc", { tags: "slow" }, async () => {
     const { pty, shows } = await openApp();
     pty.type("hold never\r");
     await shows("holding never");

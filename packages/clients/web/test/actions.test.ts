@@ -64,7 +64,7 @@ describe("a task", () => {
 });
 
 describe("a run", () => {
-  it("is answered, forked from its checkpoint, cancelled and resumed", async () => {
+  it("is answered, forked from its checkpoint, cancelled and resumed", { tags: "slow" }, async () => {
     const { client } = shared.daemon;
     const { run } = await client.call("startRun", { path: { workflow: "two" }, body: {} });
     await openAsk(client);
@@ -88,7 +88,7 @@ describe("a run", () => {
 });
 
 describe("the team", () => {
-  it("is zoomed, fitted, unfolded and followed live", async () => {
+  it("is zoomed, fitted, unfolded and followed live", { tags: "slow" }, async () => {
     const { client } = shared.daemon;
     await say(client, (await createSession(client)).id, "echo here");
     const { page, errors } = await openPage("#/team");

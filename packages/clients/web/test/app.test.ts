@@ -85,7 +85,7 @@ describe("home", () => {
 });
 
 describe("a session", () => {
-  it("streams, folds thinking and tools, and sends by keyboard", async () => {
+  it("streams, folds thinking and tools, and sends by keyboard", { tags: "slow" }, async () => {
     const { client } = shared.daemon;
     const session = await createSession(client);
     const { page, errors, left } = await openPage();

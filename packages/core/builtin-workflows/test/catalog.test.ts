@@ -25,7 +25,7 @@ it("reviews a branch side by side and says who failed", { tags: "slow" }, async 
   expect(same).toMatchObject({ code: 1, stderr: expect.stringContaining("there is nothing to review") });
 });
 
-it("reviews a branch without running what the repository's own settings name", async () => {
+it("reviews a branch without running what the repository's own settings name", { tags: "slow" }, async () => {
   const project = await repository();
   const git = (...args: string[]) => execFileSync("git", args, { cwd: project.root, env: project.env });
   git("config", "diff.external", "touch external; true");

@@ -78,7 +78,7 @@ test.each(Object.entries(halves).slice(0, 5))("a connection that sent %s ends in
   await closed(socket as Socket);
 });
 
-test("a connection that was used ends when no further request comes", async () => {
+test("a connection that was used ends when no further request comes", { tags: "slow" }, async () => {
   const { server } = await start({ limits: { idleMs: 20 } });
   const [socket] = await openMany(server, 1, "GET /health HTTP/1.1\r\nHost: HERE\r\n\r\n");
   await closed(socket as Socket);

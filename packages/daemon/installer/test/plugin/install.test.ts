@@ -15,7 +15,9 @@ import { expect, it } from "vitest";
 
 const plain = { "plugin.toml": '[plugin]\nname = "hello"\nversion = "1.0.0"\n', "hello.ts": "export const x = 1;\n" };
 
-it("puts the plugin, its defaults and what its script asks for in place, and notes all of it", async () => {
+it("puts the plugin, its defaults and what its script asks for in place, and notes all of it", {
+  tags: "slow",
+}, async () => {
   const project = await pluginProject();
   const done = await (await project.installer()).install("hello", { from: project.source, force: false });
   expect(done).toMatchObject({ name: "hello", version: "1.0.0", source: project.source, commit: null });
