@@ -4,12 +4,15 @@ import { asksOf, type Card, type Column, columns } from "@aegis/client/model/boa
 import { headline } from "@aegis/contract/headline.ts";
 import { mostUnseen } from "@aegis/contract/unseen.ts";
 import { signal } from "@preact/signals";
+import { client } from "../app/client.ts";
+import { typeBegins, useResource } from "../app/resource.ts";
 import { link } from "../app/router.ts";
 import { board, status } from "../app/store.ts";
 import { oneLine, visible } from "../model/format.ts";
 import { AskForm } from "../parts/ask-form.tsx";
 import { Age, Cost, Diffstat, Empty, Meter, StateDot, shapeOf } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { NeedCard } from "../parts/need-card.tsx";
 import { NewSession } from "../parts/new-session.tsx";
 
 const titles: Readonly<Record<Column, string>> = { needs: "Needs you", working: "Working", done: "Done" };
@@ -20,11 +23,19 @@ const empty: Readonly<Record<Column, string>> = {
 };
 const order: readonly Column[] = ["needs", "working", "done"];
 
+/** The daemon lists what waits besides the asks, which events tell at once. */
+const loadNeeds = async () => (await client.call("status")).needs.filter(({ kind }) => kind !== "ask");
+const changesNeeds = typeBegins("turn.ended", "task.", "land.", "changes.", "session.closed", "worktree.");
+
 /** On a phone one column is shown at a time. */
 const shown = signal<Column>("needs");
 
 export function Home() {
   const cards = columns(board.value);
+  const found = useResource(loadNeeds, changesNeeds).data ?? [];
+  // A failed session has a card of its own.
+  const needs = found.filter(({ session, kind }) => kind === "ready" || !cards.needs.some(({ id }) => id === session));
+  const count = (column: Column) => cards[column].length + (column === "needs" ? needs.length : 0);
   return (
     <div class="home">
       <NewSession name={status.value?.default_agent ?? ""} />
@@ -41,7 +52,7 @@ export function Home() {
               shown.value = column;
             }}
           >
-            {titles[column]} <span class="number">{cards[column].length}</span>
+            {titles[column]} <span class="number">{count(column)}</span>
           </button>
         ))}
       </div>
@@ -54,15 +65,22 @@ export function Home() {
             aria-label={titles[column]}
           >
             <h2>
-              {titles[column]} <span class="number">{cards[column].length}</span>
+              {titles[column]} <span class="number">{count(column)}</span>
             </h2>
-            {cards[column].length === 0 ? <Empty>{empty[column]}</Empty> : null}
+            {count(column) === 0 ? <Empty>{empty[column]}</Empty> : null}
             <ul>
               {cards[column].map((card) => (
                 <li key={card.id}>
                   <SessionCard card={card} />
                 </li>
               ))}
+              {column === "needs"
+                ? needs.map((need) => (
+                    <li key={`${need.kind}:${need.session ?? need.task}`}>
+                      <NeedCard need={need} />
+                    </li>
+                  ))
+                : null}
             </ul>
           </section>
         ))}
