@@ -62,7 +62,8 @@ export function fakeClock(start = 0): FakeClock {
         now = next.at;
         next.wake();
       }
-      now = end;
+      // What `settled` let pass may have gone beyond it.
+      now = Math.max(now, end);
       await settle();
       await settled?.();
     },

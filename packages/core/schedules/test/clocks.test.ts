@@ -13,9 +13,13 @@ const hour = 60 * minute;
 const start = Date.UTC(2026, 0, 5, 0, 30);
 
 /** Waits until what is due has been claimed and has ended. */
-async function settled(at: Kit): Promise<void> {
+async function settled(at: Kit, whileOpen = async () => {}): Promise<void> {
   await at.quiet();
-  await waitUntil("no firing is open", async () => (await at.store.read.firings.unfinished()).length === 0);
+  await waitUntil("no firing is open", async () => {
+    if ((await at.store.read.firings.unfinished()).length === 0) return true;
+    await whileOpen();
+    return false;
+  });
   await at.quiet();
 }
 
@@ -154,6 +158,8 @@ it("fires and records each slot at most once for any movement of the clock", {
     missed: fc.constantFrom("skip" as const, "once" as const, "all" as const),
     overlap: fc.constantFrom("skip" as const, "queue" as const, "kill" as const),
   });
+  // A session that several stops interrupted in a row starts after a delay.
+  const pass = (at: Kit, ms: number) => at.clock.advance(ms, () => settled(at, () => at.clock.advance(minute / 60)));
   const folders: string[] = [];
   for (let n = 0; n < 12; n++) folders.push(await tempDir());
   await fc.assert(
@@ -163,14 +169,14 @@ it("fires and records each slot at most once for any movement of the clock", {
       const declared = { s: settings({ cron: "*/20 * * * *", missed, on_overlap: overlap }) };
       let at = await kit(dir, declared, { clock });
       for (const { kind, ms } of steps) {
-        if (kind === "pass") await passes(at, ms);
+        if (kind === "pass") await pass(at, ms);
         if (kind === "set") clock.set(ms);
         if (kind !== "restart") continue;
         await at.stop();
         await clock.advance(ms);
         at = await kit(dir, declared, { clock });
       }
-      await passes(at, hour);
+      await pass(at, hour);
       const slots = (await firings(at)).map((firing) => firing.slot);
       expect(new Set(slots).size).toBe(slots.length);
       const ran = (await firings(at)).filter((firing) => firing.effect !== null);
