@@ -16,6 +16,14 @@ export function diskDir(): Promise<string> {
 }
 
 /**
+ * The same for Codex, which starts the system's bubblewrap for its commands: they see a /dev of their own, so nothing in
+ * memory, and it puts its helper into no folder of the system for temporary files.
+ */
+export function codexDir(): Promise<string> {
+  return dirBelow("/var/tmp");
+}
+
+/**
  * The same in memory, also where there is too little of it for all tests: a database of the test's own process does not
  * wait for a disk there. A test that stops after each commit writes tens of thousands of commits.
  */

@@ -11,8 +11,6 @@ import { isRunning } from "./pids.ts";
 
 const variable = "AEGIS_TEST_FOLDER";
 const memory = "/dev/shm";
-/** Names the folder for the folders of runs whose files must be on a disk. */
-export const diskVariable = "AEGIS_TEST_DISK";
 /** A whole run has less than this at once, its PostgreSQL servers included. */
 const neededBytes = 3 * 1024 ** 3;
 
@@ -28,10 +26,9 @@ export function folderOfRun(): string | null {
 
 /** Returns what removes the folder again. */
 export function makeTestFolder(): () => void {
-  const disk = process.env[diskVariable];
-  if (process.env[variable] !== undefined || (disk === undefined && !isRoomy(memory))) return () => {};
-  if (disk === undefined) removeAbandoned();
-  const folder = mkdtempSync(join(disk ?? memory, `aegis-tests-${process.pid}-`));
+  if (process.env[variable] !== undefined || !isRoomy(memory)) return () => {};
+  removeAbandoned();
+  const folder = mkdtempSync(join(memory, `aegis-tests-${process.pid}-`));
   // As the system's own: tests start programs of other users.
   chmodSync(folder, 0o1777);
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });

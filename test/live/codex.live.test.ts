@@ -8,7 +8,7 @@ import { createCodexDriver } from "@aegis/drivers/codex/driver.ts";
 import { DriverError } from "@aegis/drivers/driver.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DriverHostOptions } from "../helpers/driver-host.ts";
-import { tempDir } from "../helpers/temp-dir.ts";
+import { codexDir, tempDir } from "../helpers/temp-dir.ts";
 import { endOf, eventsOf, runTurn, textOf, watchTurn } from "../helpers/turns.ts";
 import { type FakeOpenAi, startFakeOpenAi } from "./fake-openai.ts";
 import { liveSeat } from "./live-seat.ts";
@@ -28,7 +28,7 @@ afterAll(() => model.close());
 
 /** A home whose settings name the fake model, and a server that Aegis must keep out. */
 async function codexHome(): Promise<string> {
-  const home = join(await tempDir(), "codex");
+  const home = join(await codexDir(), "codex");
   await mkdir(home);
   const settings = [
     'model = "gpt-5.5"',
@@ -59,7 +59,7 @@ async function seat(options: DriverHostOptions & { agent?: Partial<Agent>; home?
       options: { command: codex },
       ...agent,
     },
-    { ...host, env: { CODEX_HOME } },
+    { ...host, env: { CODEX_HOME }, root: await codexDir() },
   );
 }
 

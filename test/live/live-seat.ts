@@ -30,9 +30,9 @@ export type LiveSeat = {
 export async function liveSeat(
   createDriver: (deps: DriverDeps) => Driver,
   agent: Partial<Agent> & Pick<Agent, "harness">,
-  options: DriverHostOptions & { env?: Record<string, string> } = {},
+  options: DriverHostOptions & { env?: Record<string, string>; root?: string } = {},
 ): Promise<LiveSeat> {
-  const root = await tempDir();
+  const root = options.root ?? (await tempDir());
   const [dir, stateDir, home] = [join(root, "project"), join(root, "state"), join(root, "home")];
   for (const folder of [dir, stateDir, home]) await mkdir(folder, { mode: 0o700 });
   const children = { ledgerFile: join(root, "children.jsonl"), owner: root, clock: systemClock, log: silentLogger };

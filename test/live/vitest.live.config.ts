@@ -1,9 +1,4 @@
 import { defineConfig } from "vitest/config";
-import { diskVariable } from "../helpers/test-folder.ts";
-
-// Codex starts the system's bubblewrap for its commands, which then see a /dev of their own, so nothing in /dev/shm. It
-// puts its helper into no folder for temporary files either.
-process.env[diskVariable] ??= "/var/tmp";
 
 /** The real agent CLIs against fake model servers on loopback. Install them first: npm ci in this folder. */
 export default defineConfig({
