@@ -37,6 +37,8 @@ export type LiveModel = {
 export type Expected = {
   /** What the CLI writes to the model when a person denies a call. */
   denial: string;
+  /** The reason of a denial races with the end of the turn inside the CLI, so either may be seen. */
+  denialRaces?: true;
   /** Whether it can read an answer of a tool that is a JSON list. */
   readsLists: boolean;
   /** By HTTP status: the code that a failed model call ends the turn with, or that the CLI tries again for minutes. */

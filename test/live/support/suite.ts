@@ -136,7 +136,8 @@ export function daemonSuite(harness: LiveHarness, peer: LiveHarness): void {
     expect(told.includes("not on my watch")).toBe(true);
     const atOnce = calls()[after - 1]?.includes("not on my watch") === true;
     const refused = after - before > 1 ? "that it was refused; " : "";
-    record.see("denial", atOnce ? "the reason" : `${refused}the reason with the next message`);
+    const seen = atOnce ? "the reason" : `${refused}the reason with the next message`;
+    record.see("denial", expected.denialRaces ? "the reason, in the same turn or with the next message" : seen);
   });
 
   test("a call of a tool that is not its agent's is refused, and nobody is asked", async () => {

@@ -44,6 +44,7 @@ export const codex: LiveHarness = {
   },
   expected: {
     denial: "rejected by user",
+    denialRaces: true,
     readsLists: true,
     failures: { 401: "not_logged_in", 429: "rate_limited", 529: "overloaded" },
   },
